@@ -1,0 +1,183 @@
+"""The configuration of a model: one frozen dataclass, with the paper's models as presets."""
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+Norm = Literal["post", "pre"]
+Positions = Literal["sinusoidal", "learned", "none"]
+
+# What a preset's name may change, in the paper's symbols: "base/h=1", "base/N=2,d_ff=1024".
+SYMBOLS = {
+    "N": "num_layers",
+    "h": "num_heads",
+    "d_model": "d_model",
+    "d_ff": "d_ff",
+    "d_k": "d_k",
+    "d_v": "d_v",
+    "P_drop": "dropout",
+}
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """What determines a model. The defaults are the base model of Table 3.
+
+    Everything after `dropout` is a departure from the paper when it is changed.
+
+    Args:
+        vocab_size: rows of the shared embedding; about 37,000 in the paper (section 5.1).
+        d_model: width of every vector between sub-layers.
+        d_ff: inner width of the feed-forward networks.
+        num_heads: h.
+        num_layers: N, in the encoder and again in the decoder.
+        d_k: width of a key in one head; d_model / num_heads if None.
+        d_v: width of a value in one head; d_model / num_heads if None.
+        dropout: P_drop (section 5.4).
+        norm: "post" as in the paper, or "pre", which adds one norm at the end of each stack.
+        positions: "sinusoidal", "learned" (row E of Table 3) or "none".
+        max_positions: length of the learned table.
+        tie_embeddings: one matrix for source, target and output (section 3.4).
+        attention_bias: biases in the four projections of attention.
+        attention_dropout: dropout on the attention weights.
+        layer_norm_eps: the paper prints none; 1e-6 is the authors' code's.
+
+    Raises:
+        ValueError: if a size is not positive, a name is unknown, or the heads do not divide d_model.
+    """
+
+    vocab_size: int
+    d_model: int = 512
+    d_ff: int = 2048
+    num_heads: int = 8
+    num_layers: int = 6
+    d_k: int | None = None
+    d_v: int | None = None
+    dropout: float = 0.1
+    norm: Norm = "post"
+    positions: Positions = "sinusoidal"
+    max_positions: int = 1024
+    tie_embeddings: bool = True
+    attention_bias: bool = False
+    attention_dropout: float = 0.0
+    layer_norm_eps: float = 1e-6
+    pad_id: int = 0
+    bos_id: int = 1
+    eos_id: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "d_model", "d_ff", "num_heads", "num_layers", "max_positions"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} = {getattr(self, name)}: it must be at least 1.")
+        for name in ("dropout", "attention_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name} = {getattr(self, name)}: a probability from 0 to below 1 is expected."
+                )
+        if self.norm not in get_args(Norm):
+            raise ValueError(f'norm = {self.norm!r}: "post" or "pre" is expected.')
+        if self.positions not in get_args(Positions):
+            raise ValueError(
+                f'positions = {self.positions!r}: "sinusoidal", "learned" or "none" is expected.'
+            )
+        if (self.d_k is None or self.d_v is None) and self.d_model % self.num_heads:
+            raise ValueError(
+                f"d_model = {self.d_model} cannot be shared evenly by num_heads = "
+                f"{self.num_heads}: choose a number of heads that divides d_model, or give d_k "
+                "and d_v."
+            )
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ValueError(f"d_model = {self.d_model}: sinusoids need an even d_model.")
+
+    @property
+    def has_final_norm(self) -> bool:
+        """Pre-norm stacks end with a norm, or their output would never be normalised."""
+        return self.norm == "pre"
+
+    @classmethod
+    def preset(cls, name: str, vocab_size: int, **changes: Any) -> "TransformerConfig":
+        """A named model: tiny, small, base, big, or a row of Table 3.
+
+        Rows of Table 3 are "A1" to "A4", "B1", "B2", "C1" to "C7", "D1" to "D4" and "E", counted
+        from the top of the printed table. A name may carry changes in the paper's symbols:
+        "base/h=1" is row A1, "tiny/N=2,P_drop=0" a smaller tiny.
+
+        Raises:
+            ValueError: if the name or a symbol is unknown.
+        """
+        base_name, _, written_changes = name.partition("/")
+        if base_name not in PRESETS:
+            raise ValueError(
+                f"The preset {base_name!r} is not known. Known: {', '.join(PRESETS)}; "
+                'with changes such as "base/h=1".'
+            )
+        values = {**PRESETS[base_name], **_read_changes(name, written_changes), **changes}
+        return cls(vocab_size=vocab_size, **values)
+
+    def with_changes(self, **changes: Any) -> "TransformerConfig":
+        """A copy in which the given fields are changed."""
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "TransformerConfig":
+        """The configuration that `to_dict` wrote.
+
+        Raises:
+            ValueError: if a field is not one of ours or vocab_size is missing.
+        """
+        known = {field.name for field in fields(cls)}
+        if unknown := set(values) - known:
+            raise ValueError(
+                f"Unknown model settings: {', '.join(sorted(unknown))}. "
+                f"Known: {', '.join(sorted(known))}."
+            )
+        if "vocab_size" not in values:
+            raise ValueError("The model settings lack vocab_size.")
+        return cls(**values)
+
+
+def _read_changes(name: str, written: str) -> dict[str, int | float]:
+    """{"num_heads": 1} from "h=1"."""
+    changes: dict[str, int | float] = {}
+    for part in filter(None, written.split(",")):
+        symbol, _, value = part.partition("=")
+        if symbol not in SYMBOLS:
+            raise ValueError(
+                f"{name!r}: the symbol {symbol!r} is not known. Known: {', '.join(SYMBOLS)}."
+            )
+        try:
+            changes[SYMBOLS[symbol]] = float(value) if symbol == "P_drop" else int(value)
+        except ValueError:
+            raise ValueError(f"{name!r}: {value!r} is not a number.") from None
+    return changes
+
+
+# Each row of Table 3 by what it changes in the base model. D3 and D4 change only the label
+# smoothing, which belongs to training: see `table3.py`.
+PRESETS: dict[str, dict[str, Any]] = {
+    "tiny": {"d_model": 128, "d_ff": 256, "num_heads": 4, "num_layers": 4},
+    "small": {"d_model": 256, "d_ff": 1024, "num_heads": 4, "num_layers": 4},
+    "base": {},
+    "big": {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3},
+    "A1": {"num_heads": 1},
+    "A2": {"num_heads": 4},
+    "A3": {"num_heads": 16},
+    "A4": {"num_heads": 32},
+    "B1": {"d_k": 16},
+    "B2": {"d_k": 32},
+    "C1": {"num_layers": 2},
+    "C2": {"num_layers": 4},
+    "C3": {"num_layers": 8},
+    "C4": {"d_model": 256},
+    "C5": {"d_model": 1024},
+    "C6": {"d_ff": 1024},
+    "C7": {"d_ff": 4096},
+    "D1": {"dropout": 0.0},
+    "D2": {"dropout": 0.2},
+    "D3": {},
+    "D4": {},
+    "E": {"positions": "learned"},
+}
