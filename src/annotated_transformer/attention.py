@@ -6,7 +6,6 @@ returns the weights; `fused_attention` is what training runs. A test holds them 
 
 import math
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -58,7 +57,7 @@ def fused_attention(
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """(batch, n, num_heads * d_head) -> (batch, num_heads, n, d_head), columns in order of heads."""
+    """(batch, n, num_heads * d_head) -> (batch, num_heads, n, d_head), a head from d_head columns."""
     batch, n, width = x.shape
     return x.view(batch, n, num_heads, width // num_heads).transpose(1, 2)
 

@@ -42,7 +42,7 @@ class TransformerConfig:
         layer_norm_eps: the paper prints none; 1e-6 is the authors' code's.
 
     Raises:
-        ValueError: if a size is not positive, a name is unknown, or the heads do not divide d_model.
+        ValueError: if a size is not positive, a name unknown, or the heads do not divide d_model.
     """
 
     vocab_size: int

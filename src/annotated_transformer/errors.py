@@ -1,4 +1,4 @@
-"""Errors that a user can mend: one sentence saying what was given, what was expected, what to do."""
+"""Errors that a user can mend: a sentence says what was given, what was expected, what to do."""
 
 
 class UserError(Exception):

@@ -1,0 +1,175 @@
+"""How good is a translator: BLEU with its signature, chrF, exact match, and perplexity.
+
+A BLEU score means nothing without the way its text was prepared, so every score here carries a
+signature. "cased" scores plain sentences as sacreBLEU prepares them; "lower-tokenised" is the
+protocol of the published Multi30k scores: both sides lower-cased, punctuation-normalised and
+tokenised by Moses before n-grams are counted. The two are not comparable with each other.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Protocol
+
+import torch
+from sacrebleu.metrics import BLEU, CHRF
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
+from torch import Tensor
+
+from annotated_transformer.errors import CallError
+from annotated_transformer.transformer import Transformer
+
+PROTOCOLS = ("cased", "lower-tokenised", "chrf", "exact-match")
+ROWS_PER_PROJECTION = 1024  # the logits of a whole batch would be hundreds of megabytes
+
+
+@dataclass(frozen=True)
+class Score:
+    """One figure for a whole corpus, from 0 to 100, and how it was computed."""
+
+    name: str
+    value: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """How probable a model finds the references, counted per token and without label smoothing."""
+
+    loss: float  # mean negative log-likelihood in nats per token
+    perplexity: float  # exp(loss), per token of the model's own vocabulary
+    accuracy: (
+        float  # share of tokens, from 0 to 1, that the model ranks first given the ones before
+    )
+    tokens: int  # how many: every token of every reference and its eos, no padding
+
+
+class SentenceBatch(Protocol):
+    """What `corpus_likelihood` reads of a batch of sentence pairs."""
+
+    @property
+    def src(self) -> Tensor: ...  # (batch, n_src), eos last, padded
+
+    @property
+    def tgt(self) -> Tensor: ...  # (batch, n_tgt), bos first, eos last, padded
+
+
+def score_corpus(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    protocols: Sequence[str] = PROTOCOLS,
+    language: str = "de",
+) -> list[Score]:
+    """Score one translation a line against one reference a line, once for each protocol.
+
+    Both are plain (detokenised) text; `language` is that of the references and matters to Moses.
+    Raises CallError when the line counts differ, when there is no line, and for an unknown name.
+    """
+    _check_line_counts(hypotheses, references)
+    scorers = {
+        "cased": cased_bleu,
+        "lower-tokenised": lambda ours, theirs: lower_tokenised_bleu(ours, theirs, language),
+        "chrf": chrf,
+        "exact-match": exact_match,
+    }
+    unknown = [protocol for protocol in protocols if protocol not in scorers]
+    if unknown:
+        raise CallError(
+            f"there is no scoring protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}."
+        )
+    return [scorers[protocol](hypotheses, references) for protocol in protocols]
+
+
+def cased_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    """BLEU as sacreBLEU defines it: mixed case, its own 13a tokenisation of detokenised text."""
+    metric = BLEU(tokenize="13a")
+    value = metric.corpus_score(list(hypotheses), [list(references)]).score
+    return Score("cased", value, str(metric.get_signature()))
+
+
+def lower_tokenised_bleu(
+    hypotheses: Sequence[str], references: Sequence[str], language: str = "de"
+) -> Score:
+    """BLEU of the Multi30k literature: both sides lower-cased, normalised, tokenised by Moses."""
+    prepare = MosesPreparation(language)
+    metric = BLEU(lowercase=True, tokenize="none", force=True)  # the words are separated already
+    value = metric.corpus_score(
+        [prepare(line) for line in hypotheses], [[prepare(line) for line in references]]
+    ).score
+    tokeniser = f"tok:moses-{language}-normalised-sacremoses-{version('sacremoses')}"
+    return Score(
+        "lower-tokenised", value, str(metric.get_signature()).replace("tok:none", tokeniser)
+    )
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    """chrF2: the F-score of character n-grams up to 6, recall weighing twice precision."""
+    metric = CHRF()
+    value = metric.corpus_score(list(hypotheses), [list(references)]).score
+    return Score("chrf", value, str(metric.get_signature()))
+
+
+def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    """The percentage of lines that equal their reference, runs of spaces counting as one."""
+    _check_line_counts(hypotheses, references)
+    equal = sum(
+        ours.split() == theirs.split() for ours, theirs in zip(hypotheses, references, strict=True)
+    )
+    return Score("exact-match", 100.0 * equal / len(references), "nrefs:1|case:mixed|whole-lines")
+
+
+class MosesPreparation:
+    """Lower-case, normalise punctuation, tokenise: one line of text to words between spaces."""
+
+    def __init__(self, language: str = "de") -> None:
+        self.normaliser = MosesPunctNormalizer(lang=language)
+        self.tokeniser = MosesTokenizer(lang=language)
+
+    def __call__(self, line: str) -> str:
+        normalised = self.normaliser.normalize(line.lower())
+        return str(self.tokeniser.tokenize(normalised, return_str=True))
+
+
+@torch.inference_mode()
+def corpus_likelihood(model: Transformer, batches: Iterable[SentenceBatch]) -> Likelihood:
+    """The loss, perplexity and accuracy of a model on references, each token given the true past.
+
+    The loss is the plain negative log-likelihood: label smoothing, if training used it, is left
+    out, since the smoothed loss cannot fall to zero and its exponential is no perplexity
+    (section 5.4). Padding counts nowhere. Raises CallError when no batch holds a token.
+    """
+    was_training = model.training
+    model.eval()
+    loss, correct, tokens = 0.0, 0, 0
+    for batch in batches:
+        memory = model.encode(batch.src)  # (batch, n_src, d_model)
+        src_mask = model.source_mask(batch.src)
+        hidden = model.decode(memory, batch.tgt[:, :-1], src_mask)  # (batch, n_tgt - 1, d_model)
+        labels = batch.tgt[:, 1:]  # position t of the input predicts token t + 1
+        real = labels != model.config.pad_id
+        for rows, row_labels in zip(
+            hidden[real].split(ROWS_PER_PROJECTION),  # (rows, d_model)
+            labels[real].split(ROWS_PER_PROJECTION),  # (rows,)
+            strict=True,
+        ):
+            logits = model.project(rows).float()  # (rows, vocab)
+            losses = torch.nn.functional.cross_entropy(logits, row_labels, reduction="none")
+            loss += losses.double().sum().item()
+            correct += int((logits.argmax(dim=-1) == row_labels).sum())
+            tokens += row_labels.numel()
+    model.train(was_training)
+    if tokens == 0:
+        raise CallError("there is no token to score; give at least one non-empty batch.")
+    mean = loss / tokens
+    return Likelihood(mean, math.exp(min(mean, 700.0)), correct / tokens, tokens)
+
+
+def _check_line_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    if len(hypotheses) != len(references):
+        raise CallError(
+            f"there are {len(hypotheses)} translations and {len(references)} references; "
+            "each line needs exactly one reference, so the two must be equally long."
+        )
+    if not references:
+        raise CallError("there is nothing to score; give at least one line and its reference.")
