@@ -1,0 +1,102 @@
+"""Show a plotly figure on the static site, in JupyterLab, in Colab and under nbval alike.
+
+The output is a bundle of two forms of the same figure: plotly's own mimetype, which JupyterLab
+draws, and a small ``<div>`` that carries the figure as JSON, which the site's script draws with
+one shared local copy of plotly. Nothing is loaded from another host, and nothing in the output is
+random, so that a stored output can be compared with a new one.
+"""
+
+import html
+import json
+import math
+import sys
+from typing import Any
+
+import plotly.graph_objects as go
+from IPython.display import display
+
+from annotated_transformer.figures.style import GRID, TEXT
+
+SIGNIFICANT_DIGITS = 5
+
+
+def base_layout(height: int = 380, **changes: Any) -> dict[str, Any]:
+    """The layout of every figure to touch: transparent, responsive, legible on both pages."""
+    axis = {"gridcolor": GRID, "zerolinecolor": GRID, "fixedrange": True, "automargin": True}
+    layout: dict[str, Any] = {
+        "template": "none",
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": TEXT, "size": 13},
+        "height": height,
+        "autosize": True,
+        "margin": {"l": 50, "r": 15, "t": 45, "b": 45},
+        "showlegend": False,
+        "dragmode": False,
+        "hoverlabel": {"font": {"size": 13}},
+        "xaxis": dict(axis),
+        "yaxis": dict(axis),
+    }
+    return {**layout, **changes}
+
+
+def rounded(value: Any) -> Any:
+    """Plain JSON data, floats at five significant digits, so that two machines store the same text.
+
+    Arrays become lists; not-a-number and infinities become ``None``, which plotly leaves blank.
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): rounded(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(item) for item in value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        short = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+        return int(short) if short.is_integer() and abs(short) < 1e15 else short
+    return value
+
+
+def figure_json(figure: go.Figure) -> dict[str, Any]:
+    """The figure as plain ``data``, ``layout`` and ``frames``, without plotly's 7 KB template."""
+    content = go.Figure(figure).update_layout(template="none").to_dict()
+    layout = content.get("layout", {})
+    layout.pop("template", None)
+    return {
+        "data": rounded(content.get("data", [])),
+        "layout": rounded(layout),
+        "frames": rounded(content.get("frames", [])),
+    }
+
+
+def figure_bundle(figure: go.Figure, label: str) -> dict[str, Any]:
+    """The forms of one figure by mimetype.
+
+    Args:
+        figure: the figure; its layout should come from ``base_layout``.
+        label: what a person who cannot see the figure should know, in a sentence.
+    """
+    content = figure_json(figure)
+    # "</" would end the script element early.
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    height = content["layout"].get("height", 380)
+    markup = (
+        f'<div class="plotly-figure" aria-label="{html.escape(label, quote=True)}" '
+        f'style="min-height:{height}px">'
+        f'<script type="application/json">{text}</script></div>'
+    )
+    return {
+        "application/vnd.plotly.v1+json": content,
+        "text/html": markup,
+        "text/plain": label,
+    }
+
+
+def show_figure(figure: go.Figure, label: str) -> None:
+    """Show ``figure`` in a notebook; in Colab through Colab's own renderer."""
+    if "google.colab" in sys.modules:
+        figure.show()
+        return
+    display(figure_bundle(figure, label), raw=True)  # type: ignore[no-untyped-call]

@@ -1,0 +1,100 @@
+"""One visual language: a colour, a letter and a marker for each role, and one matplotlib style.
+
+The palette was chosen by a search: at least 4.5 : 1 against the page and apart from each other
+under simulated protanopia, deuteranopia and tritanopia (``tests/test_figures.py`` measures both).
+A role is never told by colour alone: it always comes with its letter or its marker.
+"""
+
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.pyplot import subplots
+
+# role -> (colour on a light page, colour on a dark page)
+PALETTE: dict[str, tuple[str, str]] = {
+    "query": ("#3365B1", "#B1D9FA"),
+    "key": ("#9E512A", "#FD6D3A"),
+    "value": ("#198757", "#59FAA9"),
+    "mask": ("#646464", "#969696"),
+    "encoder": ("#B726E6", "#E756F9"),
+    "decoder": ("#967101", "#FCE313"),
+}
+LETTERS = {"query": "Q", "key": "K", "value": "V", "mask": "M", "encoder": "E", "decoder": "D"}
+MARKERS = {"query": "o", "key": "s", "value": "^", "mask": "x", "encoder": "D", "decoder": "v"}
+
+# A picture is drawn once and shown on both pages, so its text is a grey that is legible on both.
+TEXT = "#757575"
+GRID = "#75757540"
+# From 0 (nearly white) to 1 (dark violet); opaque, so that numbers in the cells read on any page.
+WEIGHT_STOPS = ("#F6F4FB", "#CDC3EA", "#9A86CF", "#5E43A8", "#2A1463")
+# From negative (rust) through 0 (nearly white) to positive (blue).
+SIGNED_STOPS = ("#8A3D12", "#E3AE8D", "#F6F4F2", "#97B6E6", "#1C4B94")
+BLOCKED = "#C9C9C9"
+
+WEIGHT_COLOURS = LinearSegmentedColormap.from_list("weights", list(WEIGHT_STOPS))
+SIGNED_COLOURS = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS))
+
+STYLE: Any = {  # Any: matplotlib's own type for these keys differs from version to version
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "savefig.transparent": True,
+    "figure.dpi": 144,
+    "savefig.dpi": 144,
+    "font.size": 11,
+    "text.color": TEXT,
+    "axes.labelcolor": TEXT,
+    "axes.titlecolor": TEXT,
+    "axes.titlesize": 12,
+    "axes.edgecolor": TEXT,
+    "xtick.color": TEXT,
+    "ytick.color": TEXT,
+    "axes.grid": False,
+    "grid.color": GRID,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 6.0,
+}
+
+
+def colour(role: str, dark: bool = False) -> str:
+    """The hex colour of a role ("query", "key", "value", "mask", "encoder", "decoder").
+
+    Raises:
+        KeyError: the role has no colour; the message lists those that have.
+    """
+    if role not in PALETTE:
+        raise KeyError(f"{role!r} has no colour; the roles are {', '.join(PALETTE)}.")
+    return PALETTE[role][1 if dark else 0]
+
+
+def ink_on(background: str | tuple[float, float, float]) -> str:
+    """Black or white, whichever is easier to read on ``background``."""
+    red, green, blue = to_rgb(background)
+    luminance = sum(
+        weight * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
+        for weight, c in zip((0.2126, 0.7152, 0.0722), (red, green, blue), strict=True)
+    )
+    return "#000000" if luminance > 0.179 else "#FFFFFF"
+
+
+def new_figure(
+    width: float, height: float, columns: int = 1, rows: int = 1, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure in the book's style with ``rows`` x ``columns`` axes, listed row by row.
+
+    Sizes are in inches. The style is applied to this figure alone: a reader's own plots in the
+    same notebook keep their settings.
+    """
+    with rc_context(STYLE):
+        figure, axes = subplots(
+            rows, columns, figsize=(width, height), layout="constrained", squeeze=False, **options
+        )
+        # The colours are read when ticks and labels are made, so make them inside the context.
+        figure.canvas.draw()
+    return figure, list(axes.flat)
