@@ -1,0 +1,60 @@
+"""What a corpus is here: named splits of aligned sentences (section 5.1 trains on such pairs)."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotated_transformer.errors import CallError
+
+Alignment = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Aligned sentences: `source[i]` and `target[i]` mean the same.
+
+    Attributes:
+        source: sentences of the source language, one string each.
+        target: their translations, as many.
+        alignments: for each pair the links (i, j): word i of the source is said by word j of the
+            target. None where the corpus knows none.
+        tags: for each pair the names of the phenomena it shows. None where nobody named them.
+    """
+
+    source: list[str]
+    target: list[str]
+    alignments: list[Alignment] | None = None
+    tags: list[tuple[str, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.source) != len(self.target):
+            raise CallError(
+                f"a split needs as many source as target sentences, and was given "
+                f"{len(self.source)} and {len(self.target)}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True)
+class ParallelCorpus:
+    """A corpus by name, its languages, its splits, and where it comes from.
+
+    `splits` has "train", "valid" and "test", and any further test set under its own name.
+    `origin` is plain data (it goes into a run's config.json): files with their checksums, or the
+    seed of a generated corpus.
+    """
+
+    name: str
+    source_language: str
+    target_language: str
+    splits: dict[str, Split]
+    origin: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, split: str) -> Split:
+        """The split of that name. Raises CallError, naming the splits there are."""
+        if split not in self.splits:
+            raise CallError(
+                f"the corpus {self.name} has no split {split!r}; it has {', '.join(self.splits)}"
+            )
+        return self.splits[split]
