@@ -13,11 +13,13 @@ from importlib.metadata import version
 from typing import Protocol
 
 import torch
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from torch import Tensor
 
 from annotated_transformer.errors import CallError
+from annotated_transformer.masks import padding_mask
 from annotated_transformer.transformer import Transformer
 
 PROTOCOLS = ("cased", "lower-tokenised", "chrf", "exact-match")
@@ -143,14 +145,14 @@ def corpus_likelihood(model: Transformer, batches: Iterable[SentenceBatch]) -> L
     model.eval()
     loss, correct, tokens = 0.0, 0, 0
     for batch in batches:
-        memory = model.encode(batch.src)  # (batch, n_src, d_model)
-        src_mask = model.source_mask(batch.src)
+        src_mask = padding_mask(batch.src, model.config.pad_id)  # (batch, 1, 1, n_src)
+        memory = model.encode(batch.src, src_mask)  # (batch, n_src, d_model)
         hidden = model.decode(memory, batch.tgt[:, :-1], src_mask)  # (batch, n_tgt - 1, d_model)
         labels = batch.tgt[:, 1:]  # position t of the input predicts token t + 1
         real = labels != model.config.pad_id
         for rows, row_labels in zip(
-            hidden[real].split(ROWS_PER_PROJECTION),  # (rows, d_model)
-            labels[real].split(ROWS_PER_PROJECTION),  # (rows,)
+            torch.split(hidden[real], ROWS_PER_PROJECTION),  # (rows, d_model)
+            torch.split(labels[real], ROWS_PER_PROJECTION),  # (rows,)
             strict=True,
         ):
             logits = model.project(rows).float()  # (rows, vocab)
