@@ -1,0 +1,25 @@
+"""What every test can ask for: real corpora, where the caller has some."""
+
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--data-dir",
+        type=Path,
+        default=None,
+        help="a folder of real corpora, one folder each (multi30k, ...); tests skip without it",
+    )
+
+
+@pytest.fixture(scope="session")
+def corpora_dir(request: pytest.FixtureRequest) -> Path:
+    """The folder of real corpora given by ``--data-dir``; skips the test where none was given."""
+    folder: Path | None = request.config.getoption("--data-dir")
+    if folder is None:
+        pytest.skip("needs real corpora: run with --data-dir FOLDER (make test DATA_DIR=FOLDER)")
+    if not folder.is_dir():
+        pytest.fail(f"--data-dir is {folder}, which is not a folder.")
+    return folder.resolve()
