@@ -1,0 +1,241 @@
+"""Pictures of matrices: small ones with their numbers, attention weights, masks (matplotlib)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from annotated_transformer.attention import scaled_dot_product_attention
+from annotated_transformer.figures.style import (
+    BLOCKED,
+    LETTERS,
+    SIGNED_COLOURS,
+    TEXT,
+    WEIGHT_COLOURS,
+    colour,
+    ink_on,
+    new_figure,
+)
+
+Array = NDArray[Any]
+
+
+def as_array(values: Tensor | ArrayLike) -> Array:
+    """A NumPy array, also from a tensor that carries gradients."""
+    return values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One matrix in a row of matrices.
+
+    values: (rows, columns); a bool matrix is drawn as a mask, True = may attend.
+    title: what it is called; the shape is added below it.
+    role: "query", "key", "value" or "mask" gives the frame its colour and the title its letter.
+    weights: the values lie between 0 and 1, so draw them in the colours of weights.
+    """
+
+    values: Tensor | ArrayLike
+    title: str
+    role: str | None = None
+    weights: bool = False
+    row_labels: Sequence[str] = ()
+    column_labels: Sequence[str] = ()
+
+
+def _number(value: float) -> str:
+    if not np.isfinite(value):
+        return "−∞" if value == -np.inf else "∞" if value == np.inf else "nan"
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.2f}"
+
+
+def _draw_cells(
+    axes: Axes, values: Array, colours: Colormap, scale: Normalize, size: float
+) -> None:
+    """Opaque coloured cells, each with its number in black or white."""
+    for row, column in np.ndindex(*values.shape):
+        value = float(values[row, column])
+        fill = colours(scale(value)) if np.isfinite(value) else BLOCKED
+        axes.add_patch(
+            Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=fill, edgecolor="white", lw=1)
+        )
+        ink = ink_on(fill if isinstance(fill, str) else (fill[0], fill[1], fill[2]))
+        axes.text(column, row, _number(value), ha="center", va="center", color=ink, fontsize=size)
+
+
+def _draw_mask(axes: Axes, mask: Array, size: float) -> None:
+    """Allowed cells carry a tick on white, forbidden ones a cross on hatched grey."""
+    for row, column in np.ndindex(*mask.shape):
+        allowed = bool(mask[row, column])
+        axes.add_patch(
+            Rectangle(
+                (column - 0.5, row - 0.5),
+                1,
+                1,
+                facecolor="white" if allowed else BLOCKED,
+                edgecolor="#757575",
+                hatch=None if allowed else "//",
+                lw=0.6,
+            )
+        )
+        mark, ink = ("✓", "#000000") if allowed else ("×", "#000000")
+        axes.text(column, row, mark, ha="center", va="center", color=ink, fontsize=size)
+
+
+def _finish(axes: Axes, panel: Panel, values: Array) -> None:
+    rows, columns = values.shape
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_aspect("equal")
+    axes.set_xticks(range(columns) if panel.column_labels else [], list(panel.column_labels))
+    axes.set_yticks(range(rows) if panel.row_labels else [], list(panel.row_labels))
+    axes.tick_params(length=0, labelsize=9)
+    if any(len(label) > 4 for label in panel.column_labels):
+        axes.tick_params(axis="x", rotation=60)
+    frame = colour(panel.role) if panel.role else TEXT
+    for spine in axes.spines.values():
+        spine.set(visible=True, color=frame, linewidth=2.5 if panel.role else 1.0)
+    axes.set_title(panel.title, color=frame, fontsize=12, fontweight="bold" if panel.role else None)
+    axes.set_xlabel(f"{rows} × {columns}", fontsize=9.5)
+
+
+def draw_matrices(
+    panels: Sequence[Panel], width: float = 8.0, columns: int | None = None
+) -> dict[str, Array]:
+    """Draw small matrices side by side with their numbers, titles and shapes.
+
+    Args:
+        panels: the matrices, in reading order.
+        width: inches of the whole picture.
+        columns: panels a line; all on one line if None.
+
+    Returns:
+        the values that were drawn, by title.
+    """
+    columns = columns or len(panels)
+    rows = -(-len(panels) // columns)
+    arrays = [as_array(panel.values) for panel in panels]
+    widths = [max(a.shape[1] for a in arrays[column::columns]) for column in range(columns)]
+    heights = [
+        max(a.shape[0] for a in arrays[row * columns : (row + 1) * columns]) for row in range(rows)
+    ]
+    cell = width / (sum(widths) + 0.9 * columns)
+    height = cell * sum(heights) + 0.95 * rows
+    _, axes = new_figure(
+        width,
+        height,
+        columns,
+        rows,
+        gridspec_kw={"width_ratios": widths, "height_ratios": heights},
+    )
+    size = min(11.0, 20.0 * cell)
+    for panel, values, axis in zip(panels, arrays, axes, strict=False):
+        if values.dtype == bool:
+            _draw_mask(axis, values, size + 2)
+        elif panel.weights:
+            _draw_cells(axis, values, WEIGHT_COLOURS, Normalize(0, 1), size)
+        else:
+            finite = np.abs(values[np.isfinite(values)])
+            largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+            _draw_cells(axis, values, SIGNED_COLOURS, Normalize(-2 * largest, 2 * largest), size)
+        _finish(axis, panel, values)
+    for axis in axes[len(panels) :]:
+        axis.set_axis_off()
+    return {panel.title: values for panel, values in zip(panels, arrays, strict=True)}
+
+
+def draw_attention_steps(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> dict[str, Array]:
+    """Equation 1 on small matrices, one picture a step: Q, Kᵀ, scores, weights, V, output.
+
+    Args:
+        query: (n_q, d_k). key: (n_k, d_k). value: (n_k, d_v).
+        mask: bool (n_q, n_k), True = may attend, or None.
+
+    Returns:
+        "query", "key", "scores" (scaled, -inf where forbidden), "weights", "value", "output".
+    """
+    scores = query @ key.T / query.size(-1) ** 0.5  # (n_q, n_k)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    output, weights = scaled_dot_product_attention(query, key, value, mask)
+    query_names = [f"q{i + 1}" for i in range(len(query))]
+    key_names = [f"k{j + 1}" for j in range(len(key))]
+    value_names = [f"v{j + 1}" for j in range(len(key))]
+    draw_matrices(
+        [
+            Panel(query, LETTERS["query"], "query", row_labels=query_names),
+            Panel(key.T, "Kᵀ", "key", column_labels=key_names),
+            Panel(scores, "scores QKᵀ/√dₖ", None, False, query_names, key_names),
+            Panel(weights, "weights (rows sum to 1)", None, True, query_names, key_names),
+            Panel(value, LETTERS["value"], "value", row_labels=value_names),
+            Panel(output, "output", None, False, query_names),
+        ],
+        columns=3,
+        width=7.4,
+    )
+    names = ("query", "key", "scores", "weights", "value", "output")
+    tensors = (query, key, scores, weights, value, output)
+    return {name: as_array(tensor) for name, tensor in zip(names, tensors, strict=True)}
+
+
+def draw_weights(
+    weights: Tensor | ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    titles: Sequence[str] = (),
+    columns: int = 4,
+    numbers: bool | None = None,
+) -> Array:
+    """Attention matrices as pictures: a row is a query, a column a key, dark is a large weight.
+
+    Args:
+        weights: (n_q, n_k), or (panels, n_q, n_k) for one small picture a head.
+        queries: the n_q words at the rows. keys: the n_k words at the columns.
+        titles: one a panel.
+        columns: panels a line.
+        numbers: whether to print the weights in the cells; by default up to 8 keys in one panel.
+
+    Returns:
+        the weights as an array (panels, n_q, n_k).
+    """
+    stack = as_array(weights)
+    stack = stack[None] if stack.ndim == 2 else stack
+    panels, n_q, n_k = stack.shape
+    if (n_q, n_k) != (len(queries), len(keys)):
+        raise ValueError(
+            f"The weights are {n_q} by {n_k}, but there are {len(queries)} queries and "
+            f"{len(keys)} keys: give one label to each row and column."
+        )
+    columns = min(columns, panels)
+    rows = -(-panels // columns)
+    numbers = (panels == 1 and n_k <= 8) if numbers is None else numbers
+    width = 7.4 if columns > 1 or n_k > 5 else 4.5
+    side = width / columns - (0.9 if columns == 1 else 0.25)
+    _, axes = new_figure(width, rows * (side * n_q / n_k + 0.45) + 0.8, columns, rows)
+    for panel, axis in enumerate(axes[:panels]):
+        first_column, last_row = panel % columns == 0, panel + columns >= panels
+        if numbers:
+            _draw_cells(axis, stack[panel], WEIGHT_COLOURS, Normalize(0, 1), 10.0)
+        else:
+            axis.imshow(stack[panel], cmap=WEIGHT_COLOURS, vmin=0, vmax=1, aspect="equal")
+        look = Panel(
+            stack[panel],
+            titles[panel] if titles else "",
+            row_labels=list(queries) if first_column else (),
+            column_labels=list(keys) if last_row else (),
+        )
+        _finish(axis, look, stack[panel])
+        axis.set_xlabel("")
+    for axis in axes[panels:]:
+        axis.set_axis_off()
+    axes[0].set_ylabel("query", color=colour("query"), fontweight="bold")
+    axes[(rows - 1) * columns].set_xlabel("key", color=colour("key"), fontweight="bold")
+    return stack
