@@ -6,6 +6,7 @@ returns the weights; `fused_attention` is what training runs. A test holds them 
 
 import math
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -53,11 +54,30 @@ def fused_attention(
 
     Arguments and output as in `scaled_dot_product_attention`.
     """
+    if query.dtype == torch.bfloat16 and query.device.type == "cpu":
+        return _unfused_attention(query, key, value, mask)
     return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
+def _unfused_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> Tensor:
+    """Equation 1 in three operations: on a CPU in bfloat16, nine times as fast as the fused kernel.
+
+    Measured on sentences of 14 tokens (benchmarks/attention.py).
+    """
+    scores = (query * query.size(-1) ** -0.5) @ key.transpose(-2, -1)  # (..., n_queries, n_keys)
+    if mask is None:
+        return scores.softmax(-1) @ value
+    weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+    something_to_attend_to = mask.any(dim=-1, keepdim=True)
+    if not something_to_attend_to.all():
+        weights = weights.masked_fill(~something_to_attend_to, 0.0)
+    return weights @ value
+
+
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """(batch, n, num_heads * d_head) -> (batch, num_heads, n, d_head), a head from d_head columns."""
+    """(batch, n, num_heads * d_head) -> (batch, num_heads, n, d_head), head after head."""
     batch, n, width = x.shape
     return x.view(batch, n, num_heads, width // num_heads).transpose(1, 2)
 

@@ -1,0 +1,206 @@
+"""`annotated-transformer train`: train a model into a run directory."""
+
+import argparse
+import hashlib
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import (
+    ParallelCorpus,
+    Split,
+    Vocabulary,
+    encode_split,
+    load_corpus,
+    padding_waste,
+)
+from annotated_transformer.errors import CallError
+from annotated_transformer.training.devices import choose_device, choose_precision
+from annotated_transformer.training.progress import Progress
+from annotated_transformer.training.run_directory import RunConfig, RunDirectory
+from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.training.trainer import Trainer
+
+DEFAULT_DATA = "grammar"
+DEFAULT_EPOCHS = 10
+# Options that set a field of the model or of the training by the same name.
+MODEL_OPTIONS = ("dropout", "norm", "positions")
+TRAINING_OPTIONS = tuple(field.name for field in fields(TrainingConfig))
+
+
+def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "train",
+        help="train a model; Ctrl-C saves, --resume goes on",
+        description="Train a Transformer into a run directory. The defaults are the paper's; an "
+        "option marked 'departure' is not in the paper.",
+        argument_default=argparse.SUPPRESS,  # so that --resume can tell what was asked for
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("--run-dir", type=Path, required=True, help="folder of the run, new or to be resumed")
+    add("--resume", action="store_true", help="go on from the last checkpoint in --run-dir")
+    add("--preset", help="tiny (default), small, base, big, a row of Table 3, or base/h=1")
+    add("--data", help=f"corpus by name (default {DEFAULT_DATA}); see `data list`")
+    add("--data-dir", type=Path, help="folder with train.en, train.de, valid.en, ...")
+    add("--source", help="source language (default en)")
+    add("--target", help="target language (default de)")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--steps", type=int, help="optimizer steps")
+    length.add_argument("--epochs", type=int, help=f"passes (default {DEFAULT_EPOCHS})")
+    length.add_argument("--minutes", type=float, help="wall time")
+    add("--max-tokens", type=int, help="tokens a batch on each side (default 4096; paper 25000)")
+    add("--warmup", type=int, help="steps to the peak of the learning rate (paper: 4000)")
+    add("--learning-rate", type=float, help="the peak; default the paper's formula (departure)")
+    add("--decay", type=float, help="last share of the run that also falls to zero (departure)")
+    add("--dropout", type=float, help="P_drop; default the preset's (paper: 0.1)")
+    add("--label-smoothing", type=float, help="epsilon_ls (paper: 0.1)")
+    add("--norm", choices=("post", "pre"), help="post as in the paper; pre is a departure")
+    add("--positions", choices=("sinusoidal", "learned", "none"), help="default sinusoidal")
+    add("--vocab-size", type=int, help="of the shared byte-pair vocabulary (default 10000)")
+    add("--lowercase", action="store_true", help="train on lower-cased text (departure)")
+    add("--max-length", type=int, help="longer pairs are left out (default 256 tokens)")
+    add("--seed", type=int, help="default 0")
+    add("--device", help="auto (default), cpu, cuda or mps")
+    add("--precision", help="fp32 or bf16; default bf16 where the hardware has it")
+    add("--byte-dropout", action="store_true", help="faster dropout on a CPU (departure)")
+    add("--compile", action=argparse.BooleanOptionalAction, help="torch.compile; for GPUs")
+    add("--threads", type=int, help="CPU threads; default all")
+    add("--checkpoint-every", type=int, help="steps; default one checkpoint an epoch")
+    add("--keep", type=int, help="how many checkpoints stay (default 5)")
+    add("--average", type=int, help="final weights: mean of so many checkpoints (default 5)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, or go on training."""
+    asked = {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
+    directory = RunDirectory(asked.pop("run_dir"))
+    resume = asked.pop("resume", False)
+    device = choose_device(asked.pop("device", "auto"))
+    if threads := asked.pop("threads", None):
+        torch.set_num_threads(threads)
+    if resume:
+        config, corpus, vocabulary = _reopen(directory, asked)
+    else:
+        config, corpus, vocabulary = _begin(directory, asked, device)
+    trainer = _build_trainer(directory, config, corpus, vocabulary, device)
+    if resume:
+        step = trainer.resume()
+        _say(f"resumed after step {step}")
+    if trainer.run():
+        _say(f"the model is {directory.model_file}")
+        return 0
+    _say(
+        f"stopped by {trainer.stop_asked} after step {trainer.position.step}, and saved. Go on "
+        f"with: annotated-transformer train --run-dir {directory.path} --resume"
+    )
+    return 1
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _begin(
+    directory: RunDirectory, asked: dict[str, Any], device: torch.device
+) -> tuple[RunConfig, ParallelCorpus, Vocabulary]:
+    """A new run: everything checked before anything is written."""
+    if directory.is_begun():
+        raise CallError(
+            f"{directory.path} already holds a run: continue it with --resume, or name another "
+            "--run-dir."
+        )
+    if not {"steps", "epochs", "minutes"} & asked.keys():
+        asked["epochs"] = DEFAULT_EPOCHS
+    asked["precision"] = choose_precision(asked.get("precision"), device)
+    try:
+        training = TrainingConfig(**{key: asked[key] for key in TRAINING_OPTIONS if key in asked})
+        preset = asked.get("preset", "tiny")
+        changes = {key: asked[key] for key in MODEL_OPTIONS if key in asked}
+        TransformerConfig.preset(preset, 4, **changes)
+    except ValueError as error:
+        raise CallError(str(error)) from error
+    source, target = asked.get("source", "en"), asked.get("target", "de")
+    data_dir = asked.get("data_dir")
+    name = asked.get("data", DEFAULT_DATA if data_dir is None else "folder")
+    corpus = load_corpus(name, data_dir=data_dir, source=source, target=target)
+    train = corpus["train"]
+    vocabulary = Vocabulary.train(
+        train.source + train.target, training.vocab_size, training.lowercase
+    )
+    model = TransformerConfig.preset(preset, len(vocabulary), **changes)
+    data = {
+        "name": name,
+        "data_dir": None if data_dir is None else str(data_dir),
+        "source": source,
+        "target": target,
+        "splits": {split: _describe(corpus[split]) for split in ("train", "valid")},
+        "origin": corpus.origin,
+    }
+    config = RunConfig(model, training, {"preset": preset, **data})
+    directory.create(config, vocabulary)
+    return config, corpus, vocabulary
+
+
+def _reopen(
+    directory: RunDirectory, asked: dict[str, Any]
+) -> tuple[RunConfig, ParallelCorpus, Vocabulary]:
+    """A run to go on with: its own configuration, which the call must not contradict."""
+    config = directory.read_config()
+    known = {**config.data, **config.model.to_dict(), **config.training.to_dict()}
+    for key, value in asked.items():
+        if key != "data_dir" and known[key] != value:
+            raise CallError(
+                f"--{key.replace('_', '-')} {value} contradicts the run in {directory.path}, which "
+                f"was begun with {known[key]}: leave the option out, or begin a new run."
+            )
+    data = config.data
+    corpus = load_corpus(
+        data["name"],
+        data_dir=asked.get("data_dir", data["data_dir"]),
+        source=data["source"],
+        target=data["target"],
+    )
+    for split, description in data["splits"].items():
+        if _describe(corpus[split]) != description:
+            raise CallError(
+                f"The {split} sentences are no longer those that the run in {directory.path} was "
+                "begun with: give the same files (--data-dir), or begin a new run."
+            )
+    return config, corpus, Vocabulary.load(directory.tokenizer_file)
+
+
+def _describe(split: Split) -> dict[str, Any]:
+    """How many pairs, and a checksum over both sides."""
+    digest = hashlib.sha256()
+    for side in (split.source, split.target):
+        digest.update("\n".join(side).encode() + b"\n\n")
+    return {"pairs": len(split), "sha256": digest.hexdigest()}
+
+
+def _build_trainer(
+    directory: RunDirectory,
+    config: RunConfig,
+    corpus: ParallelCorpus,
+    vocabulary: Vocabulary,
+    device: torch.device,
+) -> Trainer:
+    """Encode the data, say what will be trained on what, and set the trainer up."""
+    longest = min(config.training.max_length, config.training.max_tokens)
+    train = encode_split(corpus["train"], vocabulary, max_length=longest)
+    valid = encode_split(corpus["valid"], vocabulary)
+    trainer = Trainer(directory, config, train, valid, device, Progress())
+    waste = padding_waste(train.lengths, trainer.batches(0))
+    _say(
+        f"{trainer.model.num_parameters():,} parameters, vocabulary {len(vocabulary):,}; "
+        f"{len(train):,} pairs ({train.skipped} longer than {longest} tokens left out) in "
+        f"{len(trainer.batches(0)):,} batches; padding {waste.source:.1%} of the source, "
+        f"{waste.target:.1%} of the target; {device.type}, {config.training.precision}, "
+        f"{torch.get_num_threads()} threads"
+    )
+    return trainer

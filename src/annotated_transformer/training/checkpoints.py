@@ -1,0 +1,127 @@
+"""Checkpoints: everything a run needs to go on, in one safetensors file, written atomically.
+
+A file appears under its name only when it is whole: it is written beside it, flushed to the disk
+and renamed. Nothing is ever unpickled.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from annotated_transformer.errors import WorkError
+
+FORMAT = "annotated-transformer checkpoint 1"
+NAME = re.compile(r"step-(\d{8})\.safetensors")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state of a run after a step.
+
+    Args:
+        tensors: by name; "model/..." weights, "optimizer/..." moments, "random/..." generators.
+        state: plain data: the step, the epoch, the place in the epoch, sums since the last log.
+    """
+
+    tensors: dict[str, Tensor]
+    state: dict[str, Any]
+
+
+def checkpoint_path(folder: Path, step: int) -> Path:
+    """The file of one step."""
+    return folder / f"step-{step:08d}.safetensors"
+
+
+def list_checkpoints(folder: Path) -> list[tuple[int, Path]]:
+    """(step, file) of each finished checkpoint, the oldest first."""
+    found = []
+    for path in folder.glob("step-*.safetensors") if folder.is_dir() else ():
+        if match := NAME.fullmatch(path.name):
+            found.append((int(match[1]), path))
+    return sorted(found)
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside `path`, then put it in place in one move.
+
+    Raises:
+        WorkError: if the disk is full or cannot be written. What stood at `path` is untouched.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + ".unfinished")
+    try:
+        write(unfinished)
+        with open(unfinished, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except (OSError, SafetensorError) as error:
+        unfinished.unlink(missing_ok=True)
+        raise WorkError(
+            f"{path} could not be written: {error}. What was saved before is intact; make room "
+            "or mend the disk, then go on with --resume."
+        ) from error
+
+
+def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    """Write one safetensors file atomically."""
+    on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_atomically(path, lambda target: save_file(on_cpu, target, metadata))
+
+
+def load_tensors(path: Path, expected_format: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata of a file.
+
+    Raises:
+        WorkError: if the file is missing, damaged, or was not written by us for this purpose.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != expected_format:
+                raise WorkError(
+                    f"{path} is not a file of ours: its format is "
+                    f"{metadata.get('format', 'not named')!r}, expected {expected_format!r}."
+                )
+            return {name: file.get_tensor(name) for name in file.keys()}, metadata  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise WorkError(
+            f"{path} cannot be read ({error}): it is truncated, damaged or not a safetensors "
+            "file. Delete it to go on from the one before."
+        ) from error
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
+    """Write the checkpoint of `state["step"]`, then remove all but the last `keep`."""
+    path = checkpoint_path(folder, checkpoint.state["step"])
+    metadata = {"format": FORMAT, "state": json.dumps(checkpoint.state)}
+    save_tensors(path, checkpoint.tensors, metadata)
+    for _, old in list_checkpoints(folder)[:-keep]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read what `save_checkpoint` wrote. Raises WorkError as `load_tensors` does."""
+    tensors, metadata = load_tensors(path, FORMAT)
+    return Checkpoint(tensors, json.loads(metadata["state"]))
+
+
+def average_weights(paths: list[Path]) -> dict[str, Tensor]:
+    """The mean of the model's weights over checkpoints (section 6.1), summed in float64."""
+    total: dict[str, Tensor] = {}
+    dtypes = {}
+    for path in paths:
+        for name, tensor in load_checkpoint(path).tensors.items():
+            if name.startswith("model/"):
+                key = name.removeprefix("model/")
+                dtypes[key] = tensor.dtype
+                total[key] = total[key] + tensor.double() if key in total else tensor.double()
+    return {key: (tensor / len(paths)).to(dtypes[key]) for key, tensor in total.items()}

@@ -1,0 +1,111 @@
+"""Label smoothing (section 5.4): the target gets 1 - epsilon, the rest is shared by all tokens.
+
+Two functions compute the same loss. `label_smoothing_loss` is written to be read.
+`projected_label_smoothing_loss` is what training runs: it takes the projection to the vocabulary
+in, and never holds the logits of more than a few hundred positions. A test holds them together.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def label_smoothing_loss(
+    logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0
+) -> Tensor:
+    """Cross-entropy against (1 - eps) * one-hot + eps / V, the mean over real tokens.
+
+    The uniform part includes every token, as in Szegedy et al. (2016), which section 5.4 cites.
+
+    Args:
+        logits: (batch, n, V).
+        target: token numbers (batch, n); positions that hold `pad_id` do not count.
+        eps: epsilon_ls; 0 gives the plain cross-entropy.
+
+    Returns:
+        A scalar, in nats per token.
+    """
+    log_probabilities = logits.log_softmax(-1)  # (batch, n, V)
+    of_target = -log_probabilities.gather(-1, target[..., None]).squeeze(-1)  # (batch, n)
+    of_uniform = -log_probabilities.mean(-1)  # (batch, n)
+    loss = (1 - eps) * of_target + eps * of_uniform
+    real = target != pad_id
+    return (loss * real).sum() / real.sum()
+
+
+def projected_label_smoothing_loss(
+    hidden: Tensor, weight: Tensor, target: Tensor, eps: float = 0.1, chunk: int = 256
+) -> tuple[Tensor, Tensor]:
+    """The label smoothing loss of `hidden @ weight.T`, chunk by chunk.
+
+    The gradient of each chunk is made while its logits are at hand, so the whole (rows, V) matrix
+    never exists. The products run in the precision of `hidden`, the softmax in float32.
+
+    Args:
+        hidden: the decoder's output at the real positions, (rows, d_model).
+        weight: the projection to the vocabulary, (V, d_model).
+        target: the tokens to predict, (rows,), none of them padding.
+        eps: epsilon_ls.
+        chunk: rows at a time.
+
+    Returns:
+        The smoothed loss and, without a gradient, the plain negative log-likelihood: sums over the
+        rows, in nats.
+    """
+    losses: tuple[Tensor, Tensor] = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
+        hidden, weight, target, eps, chunk
+    )
+    return losses
+
+
+class _ProjectedLoss(torch.autograd.Function):
+    """Forward makes loss and gradients together; backward only scales them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, eps: float, chunk: int
+    ) -> tuple[Tensor, Tensor]:
+        table = weight.to(hidden.dtype)  # (V, d_model)
+        vocab_size = table.size(0)
+        mean_row = table.mean(0, dtype=torch.float32)  # (d_model,): its product is the mean logit
+        hidden_gradient = torch.empty_like(hidden)
+        weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
+        sums = torch.zeros(2, dtype=torch.float64, device=hidden.device)
+        for start in range(0, hidden.size(0), chunk):
+            rows = hidden[start : start + chunk]  # (c, d_model)
+            answers = target[start : start + chunk, None]  # (c, 1)
+            logits = rows @ table.T  # (c, V)
+            accurate = torch.float64 if logits.dtype == torch.float64 else torch.float32
+            probabilities = logits.softmax(-1, dtype=accurate)
+            answer_logits = logits.gather(1, answers).to(accurate)  # (c, 1)
+            answer_logs = probabilities.gather(1, answers).log()  # (c, 1), log p of the answer
+            mean_logs = rows.to(accurate) @ mean_row.to(accurate)[:, None] - (
+                answer_logits - answer_logs
+            )  # (c, 1), the mean of log p over the vocabulary
+            sums[0] -= ((1 - eps) * answer_logs + eps * mean_logs).sum()
+            sums[1] -= answer_logs.sum()
+            if not any(ctx.needs_input_grad):
+                continue
+            # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
+            probabilities.sub_(eps / vocab_size)
+            probabilities.scatter_add_(1, answers, torch.full_like(answer_logs, eps - 1))
+            logits_gradient = probabilities.to(hidden.dtype)
+            torch.mm(logits_gradient, table, out=hidden_gradient[start : start + chunk])
+            weight_gradient += logits_gradient.T @ rows
+        ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
+        loss, likelihood = sums.to(torch.float32 if hidden.dtype != torch.float64 else sums.dtype)
+        ctx.mark_non_differentiable(likelihood)
+        return loss, likelihood
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        scale = gradients[0]
+        hidden_gradient, weight_gradient = ctx.saved_tensors
+        return (
+            hidden_gradient * scale.to(hidden_gradient.dtype),
+            weight_gradient * scale.to(weight_gradient.dtype),
+            None,
+            None,
+            None,
+        )

@@ -1,0 +1,236 @@
+"""A run's folder: config.json, tokenizer.json, metrics.jsonl, model.safetensors, checkpoints/."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import Vocabulary
+from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.training.checkpoints import (
+    average_weights,
+    list_checkpoints,
+    load_tensors,
+    save_tensors,
+    write_atomically,
+)
+from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.transformer import Transformer
+
+MODEL_FORMAT = "annotated-transformer model 1"
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """What determines a run.
+
+    Args:
+        model: the model.
+        training: the recipe.
+        data: plain data: name, languages, number of pairs and checksum of each split, origin.
+    """
+
+    model: TransformerConfig
+    training: TrainingConfig
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """The files of one run."""
+
+    path: Path
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.json"
+
+    @property
+    def tokenizer_file(self) -> Path:
+        return self.path / "tokenizer.json"
+
+    @property
+    def metrics_file(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @property
+    def model_file(self) -> Path:
+        return self.path / "model.safetensors"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    def is_begun(self) -> bool:
+        """Whether a run lives here."""
+        return self.config_file.exists()
+
+    def create(self, config: RunConfig, vocabulary: Vocabulary) -> None:
+        """Begin a run.
+
+        Raises:
+            CallError: if the folder already holds something.
+        """
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise CallError(
+                f"{self.path} is not empty and nothing is overwritten: name another --run-dir"
+                + (", or continue the run in it with --resume." if self.is_begun() else ".")
+            )
+        write_atomically(self.tokenizer_file, vocabulary.save)
+        values = {
+            "model": config.model.to_dict(),
+            "training": config.training.to_dict(),
+            "data": config.data,
+        }
+        text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+        write_atomically(self.config_file, lambda target: target.write_text(text, "utf-8"))
+
+    def read_config(self) -> RunConfig:
+        """The configuration of the run.
+
+        Raises:
+            CallError: if no run lives here.
+            WorkError: if config.json is damaged or not ours.
+        """
+        if not self.is_begun():
+            raise CallError(
+                f"{self.path} holds no run (there is no {self.config_file.name} in it): name the "
+                "--run-dir that `train` was given."
+            )
+        try:
+            values = json.loads(self.config_file.read_text("utf-8"))
+            return RunConfig(
+                TransformerConfig.from_dict(values["model"]),
+                TrainingConfig.from_dict(values["training"]),
+                values["data"],
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise WorkError(
+                f"{self.config_file} is damaged or not ours ({error}): restore it, or train anew."
+            ) from error
+
+    def append_metrics(self, values: dict[str, Any]) -> None:
+        """Add one line to metrics.jsonl."""
+        try:
+            with open(self.metrics_file, "a", encoding="utf-8") as file:
+                file.write(json.dumps(values) + "\n")
+        except OSError as error:
+            raise WorkError(
+                f"{self.metrics_file} could not be written: {error}. The checkpoints are intact; "
+                "make room, then go on with --resume."
+            ) from error
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """Every whole line of metrics.jsonl; a line cut off by a crash is left out."""
+        if not self.metrics_file.exists():
+            return []
+        lines = []
+        for line in self.metrics_file.read_text("utf-8").split("\n"):
+            try:
+                lines.append(json.loads(line))
+            except ValueError:
+                continue
+        return lines
+
+    def forget_metrics_after(self, step: int) -> None:
+        """Drop the lines of steps that a resumed run will take again."""
+        kept = [json.dumps(line) + "\n" for line in self.read_metrics() if line["step"] <= step]
+        write_atomically(self.metrics_file, lambda file: file.write_text("".join(kept), "utf-8"))
+
+    def save_model(self, weights: dict[str, torch.Tensor], made_from: str) -> None:
+        """Write model.safetensors. `made_from` says which checkpoints the weights come from."""
+        metadata = {"format": MODEL_FORMAT, "made_from": made_from}
+        save_tensors(self.model_file, weights, metadata)
+
+
+def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
+    """Make model.safetensors the mean of the last checkpoints (section 6.1).
+
+    Returns:
+        The steps that were averaged.
+
+    Raises:
+        CallError: if fewer than `last` checkpoints are there.
+    """
+    found = list_checkpoints(directory.checkpoints)
+    if not 1 <= last <= len(found):
+        raise CallError(
+            f"--last {last}: {directory.checkpoints} holds {len(found)} checkpoints; give a number "
+            f"from 1 to {len(found)}."
+            if found
+            else f"{directory.checkpoints} holds no checkpoint yet: train first."
+        )
+    chosen = found[-last:]
+    steps = [step for step, _ in chosen]
+    weights = average_weights([path for _, path in chosen])
+    directory.save_model(weights, f"mean of the checkpoints of steps {', '.join(map(str, steps))}")
+    return steps
+
+
+def model_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The weights by name; a matrix that stands in several places is written once."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def set_model_weights(
+    model: torch.nn.Module, weights: dict[str, torch.Tensor], origin: Path
+) -> None:
+    """Copy weights into the model.
+
+    Raises:
+        WorkError: if names or shapes are another model's.
+    """
+    parameters = dict(model.named_parameters())
+    wrong = [
+        name
+        for name in parameters.keys() | weights.keys()
+        if name not in parameters
+        or name not in weights
+        or parameters[name].shape != weights[name].shape
+    ]
+    if wrong:
+        raise WorkError(
+            f"{origin} holds the weights of another model than config.json describes: "
+            f"{len(wrong)} of them differ in name or shape, for example {sorted(wrong)[0]}."
+        )
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(weights[name])
+
+
+def load_run(
+    path: Path | str, device: torch.device | str = "cpu"
+) -> tuple[Transformer, Vocabulary, RunConfig]:
+    """A trained model in evaluation mode, its vocabulary and its configuration.
+
+    Raises:
+        CallError: if no run lives in `path` or it has no model.safetensors yet.
+        WorkError: if a file of it is damaged.
+    """
+    directory = RunDirectory(Path(path))
+    config = directory.read_config()
+    vocabulary = Vocabulary.load(directory.tokenizer_file)
+    if len(vocabulary) != config.model.vocab_size:
+        raise WorkError(
+            f"{directory.tokenizer_file} has {len(vocabulary)} pieces and the model was built for "
+            f"{config.model.vocab_size}: it is another run's vocabulary."
+        )
+    if not directory.model_file.exists():
+        raise CallError(
+            f"{directory.path} has no {directory.model_file.name} yet: let the training end "
+            f"(--resume), or run `annotated-transformer average --run-dir {directory.path}`."
+        )
+    model = Transformer(config.model)
+    weights, _ = load_tensors(directory.model_file, MODEL_FORMAT)
+    set_model_weights(model, weights, directory.model_file)
+    return model.to(device).eval(), vocabulary, config
+
+
+def process_cpu_seconds() -> float:
+    """CPU time of this process, all threads together."""
+    times = os.times()
+    return times.user + times.system

@@ -1,0 +1,90 @@
+"""The settings of a training run: one frozen dataclass, the paper's recipe by default."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+Precision = Literal["fp32", "bf16"]
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a model is trained. The defaults are section 5's, except the batch and the length.
+
+    Args:
+        steps: optimizer steps; None if `epochs` or `minutes` decides.
+        epochs: passes over the training pairs.
+        minutes: wall time.
+        max_tokens: budget of a batch, source and target each, padding counted. The paper's is
+            about 25,000.
+        label_smoothing: epsilon_ls (section 5.4).
+        warmup: steps until the peak of the learning rate (section 5.3).
+        learning_rate: the peak; None is the paper's d_model^-0.5 * warmup^-0.5. A departure.
+        decay: last share of the run over which the rate also falls linearly to zero. A departure.
+        betas: Adam's, as printed in section 5.3.
+        adam_eps: Adam's epsilon, likewise.
+        seed: of the starting values, the dropout and the order of the batches.
+        precision: "fp32", or "bf16" for the matrix products.
+        byte_dropout: dropout probabilities rounded to 1/256, faster on a CPU. A departure.
+        compile: torch.compile, for GPUs; on the CPU it was slower.
+        checkpoint_every: steps between checkpoints; None is one an epoch.
+        keep: how many checkpoints stay.
+        average: how many of the last checkpoints the final weights are the mean of (section 6.1).
+        max_length: longer pairs are left out of training.
+        vocab_size: of the shared byte-pair vocabulary.
+        lowercase: train on lower-cased text.
+    """
+
+    steps: int | None = None
+    epochs: int | None = None
+    minutes: float | None = None
+    max_tokens: int = 4096
+    label_smoothing: float = 0.1
+    warmup: int = 4000
+    learning_rate: float | None = None
+    decay: float = 0.0
+    betas: tuple[float, float] = (0.9, 0.98)
+    adam_eps: float = 1e-9
+    seed: int = 0
+    precision: Precision = "fp32"
+    byte_dropout: bool = False
+    compile: bool = False
+    checkpoint_every: int | None = None
+    keep: int = 5
+    average: int = 5
+    max_length: int = 256
+    vocab_size: int = 10_000
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("steps", "epochs", "minutes") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"The length of the run is given by {' and '.join(given) or 'nothing'}: "
+                "exactly one of steps, epochs and minutes is expected."
+            )
+        for name in (*given, "max_tokens", "warmup", "keep", "average", "max_length", "vocab_size"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} = {getattr(self, name)}: it must be positive.")
+        for name in ("label_smoothing", "decay"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} = {getattr(self, name)}: 0 to 1 is expected.")
+        if self.checkpoint_every is not None and self.checkpoint_every <= 0:
+            raise ValueError(f"checkpoint_every = {self.checkpoint_every}: it must be positive.")
+        if self.learning_rate is not None and self.learning_rate <= 0:
+            raise ValueError(f"learning_rate = {self.learning_rate}: it must be positive.")
+        if self.average > self.keep:
+            raise ValueError(
+                f"average = {self.average} checkpoints cannot be taken from the keep = "
+                f"{self.keep} that stay: raise keep or lower average."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field, ready for JSON."""
+        return {**asdict(self), "betas": list(self.betas)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "TrainingConfig":
+        """The settings that `to_dict` wrote. Raises ValueError for a field that is not ours."""
+        if unknown := set(values) - {field.name for field in fields(cls)}:
+            raise ValueError(f"Unknown training settings: {', '.join(sorted(unknown))}.")
+        return cls(**{**values, "betas": tuple(values.get("betas", cls.betas))})

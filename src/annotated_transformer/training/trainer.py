@@ -1,0 +1,340 @@
+"""The training loop (section 5): batches by tokens, Adam, the schedule, label smoothing.
+
+A run is a function of its configuration and its data: killed at any moment and resumed, it takes
+the same steps and ends with the same bits (on a CPU with the same number of threads).
+"""
+
+import math
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.data import Batch, EncodedSplit, make_batch, token_batches
+from annotated_transformer.errors import WorkError
+from annotated_transformer.masks import padding_mask
+from annotated_transformer.training.byte_dropout import use_byte_dropout
+from annotated_transformer.training.checkpoints import (
+    Checkpoint,
+    list_checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
+from annotated_transformer.training.label_smoothing import projected_label_smoothing_loss
+from annotated_transformer.training.progress import Progress
+from annotated_transformer.training.run_directory import (
+    RunConfig,
+    RunDirectory,
+    average_checkpoints,
+    model_weights,
+    process_cpu_seconds,
+    set_model_weights,
+)
+from annotated_transformer.training.schedule import LearningRateSchedule
+from annotated_transformer.transformer import Transformer
+
+LOG_EVERY = 50  # steps
+
+
+@dataclass
+class Position:
+    """How far a run is. Everything here is in the checkpoint.
+
+    Args:
+        step: optimizer steps taken.
+        epoch: passes begun, from 0.
+        batch: batches taken in this epoch.
+        loss: sum of the smoothed loss since the last log, in nats.
+        tokens: target tokens since the last log.
+        positions: source and target tokens since the last log, padding not counted.
+        wall_seconds: of the run up to the last resume.
+        cpu_seconds: likewise, of the whole processes.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    loss: float = 0.0
+    tokens: int = 0
+    positions: int = 0
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+
+class Trainer:
+    """One run: its model, its optimizer, its place in the data."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        config: RunConfig,
+        train: EncodedSplit,
+        valid: EncodedSplit,
+        device: torch.device,
+        progress: Progress,
+    ) -> None:
+        self.directory = directory
+        self.config = config
+        self.settings = config.training
+        self.train_split = train
+        self.valid_split = valid
+        self.device = device
+        self.progress = progress
+        torch.manual_seed(self.settings.seed)
+        self.model = Transformer(config.model).to(device)
+        if self.settings.byte_dropout:
+            use_byte_dropout(self.model)
+        if self.settings.compile:
+            self.model.encoder.compile()
+            self.model.decoder.compile()
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(),
+            lr=0.0,
+            betas=self.settings.betas,
+            eps=self.settings.adam_eps,
+            fused=True,
+        )
+        self.schedule = LearningRateSchedule(
+            config.model.d_model,
+            self.settings.warmup,
+            self.settings.learning_rate,
+            self.settings.decay,
+        )
+        self.position = Position()
+        self.stop_asked: str | None = None
+        self._began_wall = time.monotonic()
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        """The batches of an epoch, in order: a function of the seed and the epoch alone."""
+        return token_batches(
+            self.train_split.lengths,
+            self.settings.max_tokens,
+            seed=self.settings.seed,
+            epoch=epoch,
+        )
+
+    def planned_steps(self) -> int | None:
+        """How many steps the run will take; None if only the clock knows."""
+        if self.settings.steps is not None:
+            return self.settings.steps
+        if self.settings.epochs is not None:
+            return self.settings.epochs * len(self.batches(0))
+        return None
+
+    def run(self) -> bool:
+        """Train to the end.
+
+        Returns:
+            Whether the end was reached; False if the run was asked to stop. Either way the last
+            step is in a checkpoint.
+        """
+        planned = self.planned_steps()
+        self.progress.begin(self.position.step, planned, self.settings.minutes)
+        self.model.train()
+        with self._stopping_cleanly():
+            while self._done(planned) < 1:
+                batches = self.batches(self.position.epoch)
+                while self.position.batch < len(batches) and self._done(planned) < 1:
+                    self._step(batches[self.position.batch], self._done(planned))
+                    if self.stop_asked:
+                        self._save()
+                        return False
+                    every = self.settings.checkpoint_every
+                    if every is not None and self.position.step % every == 0:
+                        self._save()
+                if self.position.batch == len(batches):
+                    self.position.epoch += 1
+                    self.position.batch = 0
+                    self._validate()
+                    if self.settings.checkpoint_every is None:
+                        self._save()
+        self._save()
+        available = len(list_checkpoints(self.directory.checkpoints))
+        average_checkpoints(self.directory, min(self.settings.average, available))
+        self.progress.end()
+        return True
+
+    def _done(self, planned: int | None) -> float:
+        """Share of the run that is done; 1 or more ends it."""
+        if planned is not None:
+            return self.position.step / planned
+        assert self.settings.minutes is not None
+        return self._wall_seconds() / (60 * self.settings.minutes)
+
+    def _step(self, indices: list[int], done: float) -> None:
+        """One optimizer step on one batch."""
+        batch = make_batch(self.train_split, indices, self.config.model.pad_id)
+        rate = self.schedule.rate(self.position.step + 1, done)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        loss, _, tokens = self._losses(batch)
+        mean_loss = loss / tokens
+        mean_loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.position.step += 1
+        self.position.batch += 1
+        self.position.loss += float(loss.detach())
+        self.position.tokens += tokens
+        self.position.positions += tokens + int((batch.src != self.config.model.pad_id).sum())
+        if self.position.step % LOG_EVERY == 0:
+            self._log(rate)
+
+    def _losses(self, batch: Batch) -> tuple[Tensor, Tensor, int]:
+        """Smoothed loss and negative log-likelihood, summed in nats, and the number of tokens.
+
+        Teacher forcing: the decoder reads all but the last token and predicts all but the first.
+        Only real positions are projected to the vocabulary.
+        """
+        pad_id = self.config.model.pad_id
+        src = batch.src.to(self.device, non_blocking=True)  # (batch, n_src)
+        tgt = batch.tgt.to(self.device, non_blocking=True)  # (batch, n_tgt + 1)
+        decoder_input, labels = tgt[:, :-1], tgt[:, 1:]
+        real = labels != pad_id
+        src_mask = padding_mask(src, pad_id)
+        with torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"
+        ):
+            memory = self.model.encode(src, src_mask)
+            hidden = self.model.decode(memory, decoder_input, src_mask)  # (batch, n_tgt, d_model)
+        answers = labels[real]  # (tokens,)
+        hidden = hidden[real]  # (tokens, d_model)
+        if self.settings.precision == "bf16":
+            hidden = hidden.bfloat16()
+        loss, likelihood = projected_label_smoothing_loss(
+            hidden, self.model.projection.weight, answers, self.settings.label_smoothing
+        )
+        return loss, likelihood, answers.numel()
+
+    @torch.no_grad()
+    def _validate(self) -> None:
+        """Loss, perplexity on the validation pairs, from the unsmoothed likelihood."""
+        self.model.eval()
+        total, tokens = 0.0, 0
+        longest = max(map(max, self.valid_split.lengths))
+        budget = max(self.settings.max_tokens, longest)
+        for indices in token_batches(self.valid_split.lengths, budget, seed=0, epoch=0):
+            batch = make_batch(self.valid_split, indices, self.config.model.pad_id)
+            _, likelihood, count = self._losses(batch)
+            total += float(likelihood)
+            tokens += count
+        self.model.train()
+        loss = total / tokens
+        perplexity = math.exp(min(loss, 700.0))
+        values = {
+            "event": "valid",
+            "step": self.position.step,
+            "epoch": self.position.epoch,
+            "loss": round(loss, 6),
+            "perplexity": round(perplexity, 4),
+            "wall_seconds": round(self._wall_seconds(), 2),
+            "cpu_seconds": round(self._cpu_seconds(), 2),
+        }
+        self.directory.append_metrics(values)
+        self.progress.validated(self.position.epoch, loss, perplexity)
+
+    def _log(self, rate: float) -> None:
+        """One line of metrics and one of progress, over the steps since the last."""
+        position = self.position
+        loss = position.loss / position.tokens
+        if not math.isfinite(loss):
+            raise WorkError(
+                f"The loss is {loss} at step {position.step}: the run has diverged. The last "
+                f"checkpoint is intact. Begin again with a lower --learning-rate or a longer "
+                f"--warmup."
+            )
+        speed = self.progress.logged(position.step, loss, position.positions, rate)
+        self.directory.append_metrics(
+            {
+                "event": "train",
+                "step": position.step,
+                "epoch": position.epoch,
+                "loss": round(loss, 6),
+                "tokens": position.positions,
+                "tokens_per_second": round(speed, 1),
+                "learning_rate": rate,
+                "wall_seconds": round(self._wall_seconds(), 2),
+                "cpu_seconds": round(self._cpu_seconds(), 2),
+            }
+        )
+        position.loss, position.tokens, position.positions = 0.0, 0, 0
+
+    def _wall_seconds(self) -> float:
+        return self.position.wall_seconds + time.monotonic() - self._began_wall
+
+    def _cpu_seconds(self) -> float:
+        return self.position.cpu_seconds + process_cpu_seconds()
+
+    def _save(self) -> None:
+        """Write a checkpoint of this very moment."""
+        tensors = {f"model/{name}": value for name, value in model_weights(self.model).items()}
+        for name, parameter in self.model.named_parameters():
+            for key, value in self.optimizer.state.get(parameter, {}).items():
+                tensors[f"optimizer/{key}/{name}"] = value
+        tensors["random/cpu"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
+        state: dict[str, Any] = {
+            **vars(self.position),
+            "wall_seconds": self._wall_seconds(),
+            "cpu_seconds": self._cpu_seconds(),
+        }
+        save_checkpoint(self.directory.checkpoints, Checkpoint(tensors, state), self.settings.keep)
+
+    def resume(self) -> int:
+        """Take up the last checkpoint, if there is one.
+
+        Returns:
+            The step it was written at; 0 if there is none.
+
+        Raises:
+            WorkError: if the checkpoint is damaged or another model's.
+        """
+        found = list_checkpoints(self.directory.checkpoints)
+        if not found:
+            self.directory.forget_metrics_after(0)
+            return 0
+        _, path = found[-1]
+        checkpoint = load_checkpoint(path)
+        groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
+        for name, tensor in checkpoint.tensors.items():
+            group, _, key = name.partition("/")
+            groups.setdefault(group, {})[key] = tensor
+        set_model_weights(self.model, groups["model"], path)
+        parameters = dict(self.model.named_parameters())
+        for name, tensor in groups["optimizer"].items():
+            key, _, parameter_name = name.partition("/")
+            parameter = parameters[parameter_name]
+            place = "cpu" if key == "step" and self.device.type == "cpu" else self.device
+            self.optimizer.state[parameter][key] = tensor.to(place)
+        torch.set_rng_state(groups["random"]["cpu"])
+        if self.device.type == "cuda" and "cuda" in groups["random"]:
+            torch.cuda.set_rng_state(groups["random"]["cuda"], self.device)
+        self.position = Position(**checkpoint.state)
+        self._began_wall = time.monotonic()
+        self.directory.forget_metrics_after(self.position.step)
+        return self.position.step
+
+    @contextmanager
+    def _stopping_cleanly(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM end the run after the step at hand, with a checkpoint."""
+
+        def ask_to_stop(number: int, frame: FrameType | None) -> None:
+            self.stop_asked = signal.Signals(number).name
+
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        try:
+            before = {number: signal.signal(number, ask_to_stop) for number in numbers}
+        except ValueError:  # not in the main thread: whoever runs us handles the signals
+            before = {}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
