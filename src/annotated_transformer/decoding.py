@@ -121,6 +121,8 @@ def search(
 
     limits: (batch,) new tokens allowed for each sentence. `never` names tokens not to be generated.
     """
+    if len(limits) == 0:
+        return []
     if beam_size < 1 or nbest < 1 or alpha < 0:
         raise ValueError(
             f"beam_size {beam_size}, nbest {nbest} and alpha {alpha} were given; the first two "
@@ -137,8 +139,9 @@ def search(
         past = prefixes.gather(1, parents[..., None].expand_as(prefixes))
         prefixes = torch.cat([past, tokens[..., None]], dim=-1)  # (live, beam, 1 + length)
 
-        at_limit = torch.tensor([[length >= pool.limit] for pool in live_pools], device=device)
-        ended = ((tokens == eos_id) | at_limit) & (totals > -math.inf)  # (live, beam)
+        at_limit = torch.tensor([length >= pool.limit for pool in live_pools], device=device)
+        ended = (tokens == eos_id) | at_limit[:, None]  # (live, beam)
+        ended &= totals > -math.inf
         for row, place in ended.nonzero().tolist():
             live_pools[row].add(prefixes[row, place].tolist(), float(totals[row, place]))
         totals = totals.masked_fill(ended, -math.inf)

@@ -1,0 +1,335 @@
+"""Section 6.1: greedy and beam search, with and without a key-value cache."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.decoding import (
+    Hypothesis,
+    beam_search,
+    greedy_decode,
+    length_penalty,
+    search,
+    top_k,
+)
+from annotated_transformer.transformer import Transformer
+
+PAD, BOS, EOS = 0, 1, 2
+MAX_EXTRA = 6
+
+
+class TableDecoder:
+    """A toy language model: the logits after a prefix are read from a table of random numbers."""
+
+    def __init__(self, vocab_size: int, max_len: int, seeds: list[int]) -> None:
+        self.tables = []
+        for seed in seeds:
+            generator = torch.Generator().manual_seed(seed)
+            prefixes = itertools.chain.from_iterable(
+                itertools.product(range(vocab_size), repeat=length) for length in range(max_len)
+            )
+            self.tables.append(
+                {
+                    (BOS, *prefix): 2 * torch.randn(vocab_size, generator=generator).double()
+                    for prefix in prefixes
+                }
+            )
+        self.rows_seen: list[int] = []
+
+    def next_logits(self, prefixes: Tensor) -> Tensor:
+        self.rows_seen.append(len(prefixes))
+        return torch.stack(
+            [
+                torch.stack([table[tuple(prefix)] for prefix in beam])
+                for table, beam in zip(self.tables, prefixes.tolist(), strict=True)
+            ]
+        )
+
+    def select(self, sentences: Tensor, parents: Tensor) -> None:
+        self.tables = [self.tables[row] for row in sentences.tolist()]
+
+
+def search_toy(decoder: TableDecoder, limits: list[int], **settings) -> list[list[Hypothesis]]:
+    return search(decoder, limits, **{"nbest": 1, "bos_id": BOS, "eos_id": EOS, **settings})
+
+
+def penalised(tokens: tuple[int, ...], log_probability: float, alpha: float) -> float:
+    return log_probability / ((5 + len(tokens) - 1) / 6) ** alpha
+
+
+def exhaustive_search(table: dict, vocab_size: int, max_len: int, alpha: float) -> list:
+    """Every sentence there is, best first, as (score, tokens)."""
+    ended, live = [], [((BOS,), 0.0)]
+    for length in range(1, max_len + 1):
+        extended = [
+            ((*tokens, token), total + table[tokens].log_softmax(-1)[token].item())
+            for tokens, total in live
+            for token in range(vocab_size)
+        ]
+        live = [found for found in extended if found[0][-1] != EOS and length < max_len]
+        ended += [found for found in extended if found[0][-1] == EOS or length == max_len]
+    return sorted(
+        ((penalised(tokens, total, alpha), tokens) for tokens, total in ended), reverse=True
+    )
+
+
+def plain_beam_search(table: dict, beam_size: int, max_len: int, alpha: float) -> list:
+    """The definition, one sentence, followed to the end: the pool, best first."""
+    pool, live = [], [((BOS,), 0.0)]
+    for _ in range(max_len):
+        extended = [
+            ((*tokens, token), total + log_probability)
+            for tokens, total in live
+            for token, log_probability in enumerate(table[tokens].log_softmax(-1).tolist())
+        ]
+        kept = sorted(extended, key=lambda found: -found[1])[:beam_size]
+        pool += [found for found in kept if found[0][-1] == EOS]
+        live = [found for found in kept if found[0][-1] != EOS]
+    pool += live
+    return sorted(
+        ((penalised(tokens, total, alpha), tokens) for tokens, total in pool), reverse=True
+    )
+
+
+seeds = st.integers(0, 2**16)
+alphas = st.sampled_from([0.0, 0.6, 1.0, 2.5])
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds, vocab_size=st.integers(4, 5), alpha=alphas)
+def test_a_beam_wide_enough_is_exhaustive_search(seed, vocab_size, alpha):
+    max_len = 4
+    decoder = TableDecoder(vocab_size, max_len, [seed])
+    expected = exhaustive_search(decoder.tables[0], vocab_size, max_len, alpha)[:5]
+    found = search_toy(decoder, [max_len], beam_size=vocab_size**max_len, alpha=alpha, nbest=5)[0]
+    assert [hypothesis.tokens for hypothesis in found] == [tokens for _, tokens in expected]
+    assert [hypothesis.score for hypothesis in found] == pytest.approx(
+        [score for score, _ in expected]
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=seeds,
+    beam_size=st.integers(1, 6),
+    alpha=alphas,
+    nbest=st.integers(1, 3),
+    limits=st.lists(st.integers(1, 5), min_size=1, max_size=4),
+)
+def test_stopping_early_changes_nothing(seed, beam_size, alpha, nbest, limits):
+    """A batch that stops as soon as it may equals each sentence followed to its limit."""
+    decoder = TableDecoder(4, max(limits), [seed + place for place in range(len(limits))])
+    expected = [
+        plain_beam_search(table, beam_size, limit, alpha)[:nbest]
+        for table, limit in zip(decoder.tables, limits, strict=True)
+    ]
+    found = search_toy(decoder, limits, beam_size=beam_size, alpha=alpha, nbest=nbest)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert [hypothesis.tokens for hypothesis in ours] == [tokens for _, tokens in theirs]
+
+
+def test_finished_sentences_leave_the_batch_and_the_search_stops_early():
+    decoder = TableDecoder(4, 5, list(range(12)))
+    for table in decoder.tables[:6]:
+        table[(BOS,)][EOS] = 20.0  # these want to end at once
+    search_toy(decoder, [5] * 12, beam_size=2, alpha=0.6)
+    assert decoder.rows_seen[0] == 12
+    assert decoder.rows_seen[1] <= 6
+
+
+def test_the_length_penalty_decides_between_a_short_and_a_long_sentence():
+    """eos at once has probability 0.5; the sentence of three tokens 0.45, which alpha 1 prefers."""
+    short, long = (BOS, EOS), (BOS, 3, 3, EOS)
+    table = {
+        (BOS,): torch.tensor([1e-9, 1e-9, 0.5, 0.5]).log(),
+        (BOS, 3): torch.tensor([1e-9, 1e-9, 0.05, 0.95]).log(),
+        (BOS, 3, 3): torch.tensor([1e-9, 1e-9, 0.95, 0.05]).log(),
+    }
+    for alpha, expected in ((0.0, short), (1.0, long)):
+        decoder = TableDecoder(4, 1, [0])
+        decoder.tables = [{**dict.fromkeys(_prefixes(4, 4), torch.zeros(4)), **table}]
+        assert search_toy(decoder, [4], beam_size=2, alpha=alpha)[0][0].tokens == expected
+
+
+def _prefixes(vocab_size: int, max_len: int) -> list[tuple[int, ...]]:
+    return [
+        (BOS, *prefix)
+        for length in range(max_len)
+        for prefix in itertools.product(range(vocab_size), repeat=length)
+    ]
+
+
+def test_length_penalty_counts_eos_but_not_bos():
+    assert length_penalty(1, 0.6) == pytest.approx(1.0)
+    assert length_penalty(7, 0.6) == pytest.approx(2**0.6)
+    assert length_penalty(7, 0.0) == 1.0
+
+
+@pytest.mark.parametrize("wrong", [{"beam_size": 0}, {"alpha": -0.1}, {"nbest": 0}])
+def test_settings_without_meaning_are_refused(wrong):
+    with pytest.raises(ValueError, match="must be at least 1 and alpha at least 0"):
+        beam_search(toy_model(), some_sources(), **wrong)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, rows=st.integers(1, 4), n=st.integers(1, 1500), k=st.integers(1, 5))
+def test_top_k_equals_torch(seed, rows, n, k):
+    k = min(k, n)
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.stack([torch.randperm(n, generator=generator) for _ in range(rows)]).double()
+    values, columns = top_k(x, k)
+    expected = x.topk(k)
+    assert torch.equal(values, expected.values)
+    assert torch.equal(columns, expected.indices)
+
+
+# With a model
+
+
+def toy_model(seed: int = 0, **changes) -> Transformer:
+    """Small, random, in float64 (no near-ties by rounding), with logits that have opinions."""
+    torch.manual_seed(seed)
+    config = {"d_model": 16, "d_ff": 24, "num_heads": 2, "num_layers": 2, **changes}
+    model = Transformer(TransformerConfig(vocab_size=13, **config)).double()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" not in name:
+                parameter.mul_(2.0)
+    return model.eval()
+
+
+def some_sources(seed: int = 0) -> Tensor:
+    """(6, 7) sentences of 1 to 7 tokens, padded."""
+    src = torch.randint(3, 13, (6, 7), generator=torch.Generator().manual_seed(seed))
+    for row, length in enumerate([7, 1, 4, 6, 2, 5]):
+        src[row, length - 1] = EOS
+        src[row, length:] = PAD
+    return src
+
+
+VARIANTS = [
+    {},
+    {"norm": "pre"},
+    {"positions": "learned", "max_positions": 40},
+    {"positions": "none", "tie_embeddings": False},
+    {"d_k": 3, "d_v": 5, "attention_bias": True},
+]
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_the_cache_changes_nothing(changes, beam_size):
+    model, src = toy_model(**changes), some_sources()
+    settings = {"beam_size": beam_size, "max_extra": MAX_EXTRA, "nbest": beam_size}
+    cached = beam_search(model, src, **settings)
+    recomputed = beam_search(model, src, **settings, use_cache=False)
+    for ours, theirs in zip(cached, recomputed, strict=True):
+        assert [hypothesis.tokens for hypothesis in ours] == [h.tokens for h in theirs]
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-9)
+    assert torch.equal(
+        greedy_decode(model, src, MAX_EXTRA), greedy_decode(model, src, MAX_EXTRA, use_cache=False)
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sentence_alone_is_translated_as_in_a_batch(seed):
+    model, src = toy_model(seed), some_sources(seed)
+    together = beam_search(model, src, max_extra=MAX_EXTRA, nbest=2)
+    greedy_together = greedy_decode(model, src, MAX_EXTRA)
+    for row in range(len(src)):
+        alone = src[row : row + 1, src[row] != PAD]
+        found = beam_search(model, alone, max_extra=MAX_EXTRA, nbest=2)[0]
+        assert [h.tokens for h in found] == [h.tokens for h in together[row]]
+        assert [h.score for h in found] == pytest.approx([h.score for h in together[row]])
+        greedy = greedy_decode(model, alone, MAX_EXTRA)[0]
+        assert torch.equal(greedy, greedy_together[row, : len(greedy)])
+        assert (greedy_together[row, len(greedy) :] == PAD).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_beam_of_one_is_greedy(seed):
+    model, src = toy_model(seed), some_sources(seed)
+    greedy = greedy_decode(model, src, MAX_EXTRA)
+    for row, [found] in enumerate(
+        beam_search(model, src, beam_size=1, alpha=0.0, max_extra=MAX_EXTRA)
+    ):
+        assert list(found.tokens) == [token for token in greedy[row].tolist() if token != PAD]
+
+
+def test_the_log_probability_is_the_models():
+    model, src = toy_model(), some_sources()
+    for row, hypotheses in enumerate(beam_search(model, src, max_extra=MAX_EXTRA, nbest=4)):
+        for hypothesis in hypotheses:
+            tokens = torch.tensor([hypothesis.tokens])
+            with torch.no_grad():
+                log_probabilities = model(src[row : row + 1], tokens[:, :-1]).log_softmax(-1)
+            total = log_probabilities.gather(2, tokens[:, 1:, None]).sum().item()
+            assert hypothesis.log_probability == pytest.approx(total)
+            assert hypothesis.score == pytest.approx(penalised(hypothesis.tokens, total, 0.6))
+
+
+def prefer(model: Transformer, tokens: list[int], logit: float) -> None:
+    """Give these tokens this logit wherever the decoder is, by a shift of its last norm."""
+    norm = model.decoder.layers[-1].residuals[-1].norm
+    with torch.no_grad():
+        norm.gamma.zero_()
+        norm.beta.fill_(1.0)
+        model.projection.weight[tokens] = logit / model.config.d_model
+
+
+def test_padding_and_the_start_sign_are_never_generated():
+    model, src = toy_model(tie_embeddings=False), some_sources()
+    prefer(model, [PAD, BOS], 30.0)
+    for row, [found] in enumerate(beam_search(model, src, max_extra=MAX_EXTRA)):
+        assert not {PAD, BOS} & set(found.tokens[1:]), row
+    greedy = greedy_decode(model, src, MAX_EXTRA)
+    assert not (greedy[:, 1:] == BOS).any()
+    for row in greedy[:, 1:].tolist():
+        last = max(place for place, token in enumerate(row) if token != PAD)
+        assert PAD not in row[:last]
+
+
+def test_a_model_that_never_ends_is_stopped_at_source_length_plus_50():
+    model, src = toy_model(tie_embeddings=False), some_sources()
+    prefer(model, [EOS], -60.0)
+    lengths = (src != PAD).sum(dim=1).tolist()
+    for length, [found] in zip(lengths, beam_search(model, src, beam_size=2), strict=True):
+        assert len(found.tokens) - 1 == length + 50
+        assert EOS not in found.tokens
+    greedy = greedy_decode(model, src)
+    assert (greedy[:, 1:] != PAD).sum(dim=1).tolist() == [length + 50 for length in lengths]
+
+
+def test_the_memory_is_projected_once_however_many_beams():
+    model, src = toy_model(), some_sources()
+    projected = []
+    for layer in model.decoder.layers:
+        layer.cross_attention.key_projection.register_forward_hook(
+            lambda module, inputs, output: projected.append(tuple(inputs[0].shape))
+        )
+    beam_search(model, src, beam_size=5, max_extra=MAX_EXTRA)
+    assert projected == [(6, 7, 16)] * model.config.num_layers
+
+
+def test_dropout_is_off_while_searching_and_the_mode_is_given_back():
+    model, src = toy_model(dropout=0.5), some_sources()
+    expected = beam_search(model.eval(), src, max_extra=MAX_EXTRA)
+    model.train()
+    assert beam_search(model, src, max_extra=MAX_EXTRA) == expected
+    assert model.training
+
+
+def test_half_precision_weights_are_searched_too():
+    model = toy_model().bfloat16()
+    for [found] in beam_search(model, some_sources(), max_extra=MAX_EXTRA):
+        assert math.isfinite(found.score)
+
+
+def test_no_sentence_gives_no_hypothesis():
+    assert beam_search(toy_model(), torch.empty(0, 3, dtype=torch.long)) == []
