@@ -68,19 +68,19 @@ class _ProjectedLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         table = weight.to(hidden.dtype)  # (V, d_model)
         vocab_size = table.size(0)
-        mean_row = table.mean(0, dtype=torch.float32)  # (d_model,): its product is the mean logit
+        accurate = torch.float64 if hidden.dtype == torch.float64 else torch.float32
+        mean_row = table.mean(0, dtype=accurate)  # (d_model,): its product is the mean logit
         hidden_gradient = torch.empty_like(hidden)
-        weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
+        weight_gradient = torch.zeros_like(weight, dtype=accurate)
         sums = torch.zeros(2, dtype=torch.float64, device=hidden.device)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
             answers = target[start : start + chunk, None]  # (c, 1)
             logits = rows @ table.T  # (c, V)
-            accurate = torch.float64 if logits.dtype == torch.float64 else torch.float32
             probabilities = logits.softmax(-1, dtype=accurate)
             answer_logits = logits.gather(1, answers).to(accurate)  # (c, 1)
             answer_logs = probabilities.gather(1, answers).log()  # (c, 1), log p of the answer
-            mean_logs = rows.to(accurate) @ mean_row.to(accurate)[:, None] - (
+            mean_logs = rows.to(accurate) @ mean_row[:, None] - (
                 answer_logits - answer_logs
             )  # (c, 1), the mean of log p over the vocabulary
             sums[0] -= ((1 - eps) * answer_logs + eps * mean_logs).sum()
@@ -94,7 +94,7 @@ class _ProjectedLoss(torch.autograd.Function):
             torch.mm(logits_gradient, table, out=hidden_gradient[start : start + chunk])
             weight_gradient += logits_gradient.T @ rows
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
-        loss, likelihood = sums.to(torch.float32 if hidden.dtype != torch.float64 else sums.dtype)
+        loss, likelihood = sums.to(accurate)
         ctx.mark_non_differentiable(likelihood)
         return loss, likelihood
 

@@ -1,0 +1,240 @@
+"""Section 5: the schedule, the loss, dropout, and what the loop does to the weights."""
+
+import io
+import json
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from annotated_transformer import TransformerConfig
+from annotated_transformer.data import (
+    ParallelCorpus,
+    Split,
+    Vocabulary,
+    encode_split,
+    make_batch,
+)
+from annotated_transformer.errors import WorkError
+from annotated_transformer.training import (
+    LearningRateSchedule,
+    RunConfig,
+    RunDirectory,
+    Trainer,
+    TrainingConfig,
+    label_smoothing_loss,
+    load_run,
+    noam_rate,
+    projected_label_smoothing_loss,
+)
+from annotated_transformer.training.byte_dropout import ByteDropout
+from annotated_transformer.training.checkpoints import list_checkpoints, load_checkpoint
+from annotated_transformer.training.progress import Progress
+
+
+@pytest.fixture
+def corpus() -> ParallelCorpus:
+    words = ["a", "b", "c", "d", "e", "f", "g", "h"]
+    lines = [" ".join(words[i % 8 : i % 8 + 1 + i % 4]) for i in range(120)]
+    split = Split(lines, [line[::-1] for line in lines])
+    return ParallelCorpus("toy", "en", "de", {"train": split, "valid": split})
+
+
+def build_trainer(path, corpus, **settings_changed) -> Trainer:
+    vocabulary = Vocabulary.train(corpus["train"].source, 40)
+    model = TransformerConfig.preset(
+        "tiny/N=1", len(vocabulary), d_model=32, d_ff=32, dropout=settings_changed.pop("p", 0.1)
+    )
+    training = TrainingConfig(**{"steps": 8, "max_tokens": 64, "warmup": 4} | settings_changed)
+    directory = RunDirectory(path)
+    config = RunConfig(model, training, {})
+    if not directory.is_begun():
+        directory.create(config, vocabulary)
+    encoded = encode_split(corpus["train"], vocabulary)
+    progress = Progress(io.StringIO())
+    return Trainer(directory, config, encoded, encoded, torch.device("cpu"), progress)
+
+
+# --- the schedule, against the values computed from the paper's constants
+
+
+@pytest.mark.parametrize(
+    ("step", "rate"),
+    [
+        (1, 1.74693e-07),
+        (4_000, 6.98771e-04),
+        (10_000, 4.41942e-04),
+        (50_000, 1.97642e-04),
+        (100_000, 1.39754e-04),
+    ],
+)
+def test_rate_of_the_base_model(step, rate):
+    assert noam_rate(step, 512, 4000) == pytest.approx(rate, rel=1e-5)
+
+
+def test_step_zero_is_taken_as_step_one():
+    assert noam_rate(0, 512, 4000) == noam_rate(1, 512, 4000)
+
+
+@given(st.integers(1, 2000), st.integers(1, 20_000))
+def test_the_peak_is_at_the_end_of_the_warm_up(warmup, step):
+    schedule = LearningRateSchedule(128, warmup, peak=0.003)
+    assert schedule.rate(step) <= schedule.rate(warmup) * (1 + 1e-12)
+    assert schedule.rate(warmup) == pytest.approx(0.003)
+
+
+def test_decay_ends_at_zero_and_leaves_the_first_part_alone():
+    plain = LearningRateSchedule(128, 10)
+    falling = LearningRateSchedule(128, 10, decay=0.6)
+    assert falling.rate(100, 0.3) == plain.rate(100)
+    assert falling.rate(100, 0.7) == pytest.approx(plain.rate(100) / 2)
+    assert falling.rate(100, 1.0) == 0
+
+
+# --- the loss, against PyTorch's own label smoothing
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.integers(3, 30),
+    st.floats(0, 0.9),
+    st.integers(0, 10_000),
+)
+def test_label_smoothing_equals_torch(batch, n, vocab_size, eps, seed):
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(batch, n, vocab_size, generator=generator, dtype=torch.float64) * 4
+    target = torch.randint(0, vocab_size, (batch, n), generator=generator)
+    target[0, 0] = 1  # at least one real token
+    expected = functional.cross_entropy(
+        logits.flatten(0, 1), target.flatten(), ignore_index=0, label_smoothing=eps
+    )
+    torch.testing.assert_close(label_smoothing_loss(logits, target, eps), expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.integers(3, 30), st.integers(1, 50), st.floats(0, 0.9))
+def test_the_projected_loss_equals_the_plain_one_with_its_gradients(rows, vocab, chunk, eps):
+    torch.manual_seed(rows * 100 + vocab)
+    hidden = torch.randn(rows, 8, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(vocab, 8, dtype=torch.float64, requires_grad=True)
+    target = torch.randint(1, vocab, (rows,))
+    plain = rows * label_smoothing_loss((hidden @ weight.T)[None], target[None], eps)
+    expected = torch.autograd.grad(3 * plain, (hidden, weight))
+    loss, likelihood = projected_label_smoothing_loss(hidden, weight, target, eps, chunk)
+    got = torch.autograd.grad(3 * loss, (hidden, weight))
+    torch.testing.assert_close(loss, plain, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-9)
+    unsmoothed = functional.cross_entropy(hidden @ weight.T, target, reduction="sum")
+    torch.testing.assert_close(likelihood, unsmoothed.detach(), rtol=1e-9, atol=1e-9)
+
+
+def test_the_lowest_smoothed_loss_of_the_paper():
+    """The smoothed loss cannot fall below the entropy of its target: 1.3769 nats at V = 37,000."""
+    vocab_size, eps = 37_000, 0.1
+    uniform = eps / vocab_size
+    logits = torch.full((1, 1, vocab_size), math.log(uniform), dtype=torch.float64)
+    logits[0, 0, 5] = math.log(1 - eps + uniform)
+    loss = label_smoothing_loss(logits, torch.tensor([[5]]), eps)
+    assert float(loss) == pytest.approx(1.3769, abs=1e-4)
+
+
+# --- dropout by bytes
+
+
+@pytest.mark.parametrize("p", [0.1, 0.2, 0.5])
+def test_byte_dropout_keeps_the_mean_and_drops_its_share(p):
+    torch.manual_seed(0)
+    dropout = ByteDropout(p)
+    x = torch.ones(1_000_003)
+    y = dropout(x)
+    assert (y == 0).float().mean() == pytest.approx(dropout.p, abs=0.002)
+    assert dropout.p == pytest.approx(p, abs=1 / 512)
+    assert y.mean() == pytest.approx(1, abs=0.005)
+    assert set(y.unique().tolist()) == {0.0, torch.tensor(1 / (1 - dropout.p)).item()}
+    # every one of the eight bytes of a draw must be uniform
+    bits = (y[: 8 * 100_000] == 0).view(-1, 8).float().mean(0)
+    assert (bits - dropout.p).abs().max() < 0.006
+
+
+def test_byte_dropout_is_still_in_evaluation():
+    dropout = ByteDropout(0.5).eval()
+    x = torch.randn(10)
+    assert dropout(x) is x
+
+
+# --- the loop
+
+
+def test_the_defaults_are_the_papers():
+    defaults = TrainingConfig(steps=1)
+    assert defaults.betas == (0.9, 0.98)
+    assert defaults.adam_eps == 1e-9
+    assert defaults.warmup == 4000
+    assert defaults.label_smoothing == 0.1
+    assert defaults.learning_rate is None
+    assert defaults.decay == 0
+    assert not defaults.byte_dropout
+
+
+def test_a_step_is_adam_on_the_mean_loss_over_real_tokens(tmp_path, corpus):
+    """Two steps of the loop against PyTorch's Adam on the plain loss, with padding in the batch."""
+    trainer = build_trainer(tmp_path, corpus, steps=2, p=0.0)
+    batches = trainer.batches(0)[:2]
+    twin = build_trainer(tmp_path, corpus, steps=2, p=0.0)
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(trainer.model.parameters(), twin.model.parameters(), strict=True)
+    )
+    optimizer = torch.optim.Adam(twin.model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    for step, indices in enumerate(batches, start=1):
+        trainer._step(indices, 0.0)
+        batch = make_batch(twin.train_split, indices)
+        for group in optimizer.param_groups:
+            group["lr"] = noam_rate(step, 32, 4)
+        logits = twin.model(batch.src, batch.tgt[:, :-1])
+        functional.cross_entropy(
+            logits.flatten(0, 1), batch.tgt[:, 1:].flatten(), ignore_index=0, label_smoothing=0.1
+        ).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    for a, b in zip(trainer.model.parameters(), twin.model.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_training_learns_and_leaves_a_model_that_loads(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=None, epochs=6, learning_rate=0.01)
+    assert trainer.run()
+    valid = [line for line in trainer.directory.read_metrics() if line["event"] == "valid"]
+    assert len(valid) == 6
+    assert valid[-1]["loss"] < valid[0]["loss"] - 0.5
+    assert valid[-1]["perplexity"] == pytest.approx(math.exp(valid[-1]["loss"]), rel=1e-3)
+    model, vocabulary, config = load_run(tmp_path)
+    assert not model.training
+    assert len(vocabulary) == config.model.vocab_size
+    for name, mean in model.named_parameters():
+        checkpoints = [
+            load_checkpoint(path).tensors[f"model/{name}"]
+            for _, path in list_checkpoints(trainer.directory.checkpoints)
+        ]
+        assert len(checkpoints) == 5
+        torch.testing.assert_close(mean, torch.stack(checkpoints).mean(0))
+
+
+def test_a_diverging_run_says_so(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=200, learning_rate=1e30, warmup=1)
+    with pytest.raises(WorkError, match="diverged"):
+        trainer.run()
+
+
+def test_the_log_of_the_loss_is_in_nats_per_token(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=50, learning_rate=1e-9)
+    trainer.run()
+    (line,) = [line for line in trainer.directory.read_metrics() if line["event"] == "train"]
+    assert line["step"] == 50
+    assert 2.5 < line["loss"] < 5  # an untrained model of some 20 to 40 tokens: about log(V)
+    assert json.dumps(line)
