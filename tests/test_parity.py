@@ -1,0 +1,285 @@
+"""Our Transformer is `torch.nn.Transformer` and Hugging Face's Marian, on the same weights.
+
+Both of them differ from the paper in details: PyTorch adds a norm at the end of each stack, both
+have biases in attention, Marian stores its sinusoids in two halves. The twins made here are put
+right in these details, and then logits and gradients must agree.
+"""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.masks import causal_mask
+from annotated_transformer.positional import sinusoidal_encoding
+from annotated_transformer.transformer import Transformer
+
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+
+PAD = 0
+SIZES = {"d_model": 24, "d_ff": 40, "num_heads": 4, "num_layers": 3}
+TINY = {"d_model": 128, "d_ff": 256, "num_heads": 4, "num_layers": 4}
+BASE = {"d_model": 512, "d_ff": 2048, "num_heads": 8, "num_layers": 6}
+TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5}
+
+
+def our_model(dtype: torch.dtype, vocab_size: int = 31, **changes: Any) -> Transformer:
+    """Random weights everywhere, also where the initialisation puts zeros and ones."""
+    torch.manual_seed(7)
+    model = Transformer(TransformerConfig(vocab_size, **{**SIZES, "dropout": 0.0, **changes}))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.2 * torch.randn_like(parameter))
+    return model.to(dtype)
+
+
+def padded_tokens(lengths: list[int], vocab_size: int, seed: int) -> Tensor:
+    """(batch, longest) random tokens, padded on the right."""
+    generator = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(1, vocab_size, (len(lengths), max(lengths)), generator=generator)
+    for row, length in enumerate(lengths):
+        tokens[row, length:] = PAD
+    return tokens
+
+
+def a_batch(vocab_size: int = 31) -> tuple[Tensor, Tensor]:
+    """Sources and targets of different lengths, some shorter and some longer than each other."""
+    return padded_tokens([6, 2, 9, 1], vocab_size, 1), padded_tokens([4, 7, 1, 5], vocab_size, 2)
+
+
+class TorchTwin(nn.Module):
+    """`torch.nn.Transformer` with the weights of ours, between our embeddings and projection.
+
+    The weights are copies: each side has its own gradients.
+    """
+
+    def __init__(self, ours: Transformer) -> None:
+        super().__init__()
+        config = ours.config
+        self.config = config
+        self.table = nn.Parameter(ours.projection.weight.detach().clone())
+        self.transformer = nn.Transformer(
+            config.d_model,
+            config.num_heads,
+            config.num_layers,
+            config.num_layers,
+            config.d_ff,
+            dropout=0.0,
+            layer_norm_eps=config.layer_norm_eps,
+            batch_first=True,
+            norm_first=config.norm == "pre",
+            dtype=self.table.dtype,
+        )
+        self.transformer.encoder.use_nested_tensor = False  # a prototype that warns, no more
+        if config.norm == "post":
+            self.transformer.encoder.norm = self.transformer.decoder.norm = None
+        ours_of = dict(ours.named_parameters())
+        with torch.no_grad():
+            for name, parameter in self.transformer.named_parameters():
+                parameter.copy_(self.from_ours(name, ours_of))
+
+    @staticmethod
+    def from_ours(name: str, ours: dict[str, Tensor]) -> Tensor:
+        """What a parameter of `nn.Transformer` should hold, given ours by name."""
+        stack, *rest, kind = name.split(".")
+        if rest == ["norm"]:
+            return ours[f"{stack}.final_norm.{'gamma' if kind == 'weight' else 'beta'}"]
+        layer = f"{stack}.layers.{rest[1]}"
+        part = rest[2]
+        if part.startswith("norm"):
+            place = int(part.removeprefix("norm")) - 1
+            return ours[f"{layer}.residuals.{place}.norm.{'gamma' if kind == 'weight' else 'beta'}"]
+        if part.startswith("linear"):
+            return ours[f"{layer}.feed_forward.{'inner' if part == 'linear1' else 'outer'}.{kind}"]
+        attention = f"{layer}.{'self' if part == 'self_attn' else 'cross'}_attention"
+        width = ours[f"{attention}.query_projection.weight"].size(0)
+        if kind == "in_proj_weight":
+            projections = ("query", "key", "value")
+            return torch.cat([ours[f"{attention}.{p}_projection.weight"] for p in projections])
+        if kind == "in_proj_bias":
+            return torch.zeros(3 * width)
+        if kind == "bias":
+            return torch.zeros(width)
+        return ours[f"{attention}.output_projection.weight"]
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        d_model = self.config.d_model
+        positions = sinusoidal_encoding(tokens.size(1), d_model).to(self.table)
+        return math.sqrt(d_model) * self.table[tokens] + positions
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        hidden = self.transformer(
+            self.embed(src),
+            self.embed(tgt),
+            tgt_mask=~causal_mask(tgt.size(1)),  # True = may not attend, on their side
+            src_key_padding_mask=src == PAD,
+            tgt_key_padding_mask=tgt == PAD,
+            memory_key_padding_mask=src == PAD,
+        )
+        return hidden @ self.table.T
+
+
+def marian_twin(ours: Transformer) -> nn.Module:
+    """Hugging Face's Marian, built from a configuration (no download), with our weights."""
+    transformers = pytest.importorskip("transformers")
+    config = ours.config
+    twin = transformers.MarianMTModel(
+        transformers.MarianConfig(
+            vocab_size=config.vocab_size,
+            d_model=config.d_model,
+            encoder_layers=config.num_layers,
+            decoder_layers=config.num_layers,
+            encoder_attention_heads=config.num_heads,
+            decoder_attention_heads=config.num_heads,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            max_position_embeddings=64,
+            activation_function="relu",
+            scale_embedding=True,
+            normalize_before=False,
+            static_position_embeddings=True,
+            share_encoder_decoder_embeddings=True,
+            tie_word_embeddings=True,
+            dropout=0.0,
+            attention_dropout=0.0,
+            activation_dropout=0.0,
+            pad_token_id=PAD,
+            bos_token_id=1,
+            eos_token_id=2,
+            decoder_start_token_id=1,
+            attn_implementation="eager",
+        )
+    ).to(ours.projection.weight.dtype)
+    for module in twin.modules():
+        if isinstance(module, nn.LayerNorm):
+            module.eps = config.layer_norm_eps
+    with torch.no_grad():
+        ours_of = dict(ours.named_parameters())
+        for name, parameter in twin.named_parameters():
+            if "embed_positions" in name:
+                parameter.copy_(sinusoidal_encoding(64, config.d_model))
+            else:
+                parameter.copy_(marian_parameter(name, ours_of))
+        twin.final_logits_bias.zero_()
+    return twin
+
+
+def marian_parameter(name: str, ours: dict[str, Tensor]) -> Tensor:
+    """What a parameter of Marian should hold, given ours by name."""
+    if name.endswith("shared.weight") or name.endswith("lm_head.weight"):
+        return ours["source_embedding.table.weight"]
+    _, stack, _, number, *rest, kind = name.split(".")
+    layer = f"{stack}.layers.{number}"
+    part = rest[0]
+    norms = ["self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"]
+    if stack == "encoder":
+        norms.remove("encoder_attn_layer_norm")
+    if part in norms:
+        gain_or_shift = "gamma" if kind == "weight" else "beta"
+        return ours[f"{layer}.residuals.{norms.index(part)}.norm.{gain_or_shift}"]
+    if part in ("fc1", "fc2"):
+        return ours[f"{layer}.feed_forward.{'inner' if part == 'fc1' else 'outer'}.{kind}"]
+    attention = f"{layer}.{'self' if part == 'self_attn' else 'cross'}_attention"
+    projection = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
+    weight = ours[f"{attention}.{projection[rest[1]]}_projection.weight"]
+    return torch.zeros(weight.size(0)) if kind == "bias" else weight
+
+
+def marian_logits(twin: nn.Module, src: Tensor, tgt: Tensor) -> Tensor:
+    return twin(
+        input_ids=src,
+        attention_mask=src != PAD,
+        decoder_input_ids=tgt,
+        decoder_attention_mask=tgt != PAD,
+        use_cache=False,
+    ).logits
+
+
+def assert_close(ours: Tensor, theirs: Tensor, what: str) -> None:
+    torch.testing.assert_close(
+        ours, theirs, atol=TOLERANCE[ours.dtype], rtol=0, msg=lambda message: f"{what}: {message}"
+    )
+
+
+def backpropagate(logits: Tensor, tgt: Tensor) -> None:
+    """A loss in which every real position and every logit counts differently."""
+    generator = torch.Generator().manual_seed(3)
+    weights = torch.randn(logits.shape, generator=generator, dtype=torch.float64).to(logits)
+    (logits.log_softmax(-1) * weights)[tgt != PAD].mean().backward()
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("changes", [{}, TINY, BASE, {"norm": "pre"}], ids=str)
+def test_logits_equal_torch_nn_transformer(dtype, changes):
+    ours = our_model(dtype, **changes)
+    twin = TorchTwin(ours)
+    src, tgt = a_batch()
+    real = tgt != PAD
+    assert_close(ours(src, tgt)[real], twin(src, tgt)[real], "logits in training mode")
+    with torch.inference_mode():
+        logits, twin_logits = ours.eval()(src, tgt), twin.eval()(src, tgt)
+        assert_close(logits[real], twin_logits[real], "logits in evaluation mode")
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+def test_gradients_equal_torch_nn_transformer(dtype):
+    ours = our_model(dtype)
+    twin = TorchTwin(ours)
+    src, tgt = a_batch()
+    backpropagate(ours(src, tgt), tgt)
+    backpropagate(twin(src, tgt), tgt)
+    gradients = {name: parameter.grad for name, parameter in ours.named_parameters()}
+    assert all(gradient is not None for gradient in gradients.values())
+    assert_close(gradients.pop("source_embedding.table.weight"), twin.table.grad, "table")
+    compared = 0
+    for name, parameter in twin.transformer.named_parameters():
+        if "in_proj_bias" in name or name.endswith("out_proj.bias"):
+            continue  # biases that the paper does not have
+        expected = TorchTwin.from_ours(name, gradients)
+        assert_close(expected, parameter.grad, name)
+        compared += expected.numel()
+    assert compared == sum(gradient.numel() for gradient in gradients.values())
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("changes", [{}, TINY, BASE], ids=str)
+def test_logits_equal_marian(dtype, changes):
+    ours = our_model(dtype, **changes)
+    twin = marian_twin(ours)
+    src, tgt = a_batch()
+    real = tgt != PAD
+    assert_close(ours(src, tgt)[real], marian_logits(twin, src, tgt)[real], "logits")
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+def test_gradients_equal_marian(dtype):
+    ours = our_model(dtype)
+    twin = marian_twin(ours).train()
+    src, tgt = a_batch()
+    backpropagate(ours(src, tgt), tgt)
+    backpropagate(marian_logits(twin, src, tgt), tgt)
+    gradients = {name: parameter.grad for name, parameter in ours.named_parameters()}
+    compared = 0
+    for name, parameter in twin.named_parameters():
+        bias_of_attention = name.endswith("_proj.bias")
+        if bias_of_attention or "embed_positions" in name:
+            continue
+        expected = marian_parameter(name, gradients)
+        assert_close(expected, parameter.grad, name)
+        compared += expected.numel()
+    assert compared == sum(gradient.numel() for gradient in gradients.values())
+
+
+def test_the_comparison_notices_a_small_difference():
+    """A hundredth of one weight is seen: the tolerances are not slack."""
+    ours = our_model(torch.float32)
+    twin = TorchTwin(ours)
+    src, tgt = a_batch()
+    with torch.no_grad():
+        ours.encoder.layers[0].self_attention.value_projection.weight[0, 0] += 0.01
+    with pytest.raises(AssertionError, match="logits"):
+        assert_close(ours(src, tgt), twin(src, tgt), "logits")
