@@ -42,6 +42,8 @@ def effective_config() -> Path:
     if address is not None:
         for key, values in published_settings(address).items():
             config.setdefault(key, {}).update(values)
+    extensions = config["sphinx"]["local_extensions"]  # read relative to the file written here
+    extensions.update({name: str(ROOT / folder) for name, folder in extensions.items()})
     target = BUILD / "config.yml"
     target.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     return target

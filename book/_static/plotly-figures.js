@@ -1,0 +1,149 @@
+/* Draws the figures to touch. Agreed markup, written by annotated_transformer.figures.plotly_renderer:
+
+     <div class="plotly-figure" aria-label="TEXT" style="min-height:HEIGHTpx">
+       <script type="application/json">{"data":[],"layout":{},"frames":[]}</script>
+     </div>
+
+   - plotly itself (_static/vendor/plotly.min.js, 1.5 MB) is fetched once, when a figure comes near.
+   - The sliders and buttons of the layout become native controls: keyboard, touch, screen reader.
+   - The colours of the six roles and of the text follow the page when it turns dark or light.
+   - No module and no fetch(): both would fail on file://. */
+(function () {
+  "use strict";
+  const library = new URL("vendor/plotly.min.js", document.currentScript.src).href;
+  const roles = ["query", "key", "value", "mask", "encoder", "decoder"];
+  const config = { displayModeBar: false, responsive: true, scrollZoom: false };
+  const figures = new Map(); // container -> {text, plot, controls, replay}
+  let loading = null;
+
+  function loadPlotly() {
+    loading ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = library;
+      script.onload = () => resolve(window.Plotly);
+      script.onerror = () => reject(new Error(`could not load ${library}`));
+      document.head.appendChild(script);
+    });
+    return loading;
+  }
+
+  const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  /* The stored figure, in the colours of the page as it is now. */
+  function themed(text) {
+    if (document.documentElement.dataset.theme === "dark") {
+      for (const role of roles) {
+        text = text.replaceAll(new RegExp(variable(`--role-${role}-light`), "gi"), variable(`--role-${role}-dark`));
+      }
+    }
+    const figure = JSON.parse(text);
+    figure.layout.font = { ...figure.layout.font, color: variable("--ink") };
+    figure.sliders = figure.layout.sliders || [];
+    figure.menus = figure.layout.updatemenus || [];
+    delete figure.layout.sliders;
+    delete figure.layout.updatemenus;
+    return figure;
+  }
+
+  /* What a step of a slider or a button of a menu does: plotly's own vocabulary. */
+  function perform(Plotly, plot, step) {
+    const args = structuredClone(step.args || []);
+    if (step.method === "animate" && Array.isArray(args[0]) && args[0].length) {
+      args[1] = { mode: "immediate", ...args[1], transition: { duration: 0 } };
+    }
+    if (step.method && step.method !== "skip") Plotly[step.method](plot, ...args);
+  }
+
+  function slider(Plotly, entry, specification) {
+    const steps = specification.steps || [];
+    const label = document.createElement("label");
+    const name = document.createElement("span");
+    const range = document.createElement("input");
+    const shown = document.createElement("output");
+    name.textContent = (specification.currentvalue?.prefix || "Step").replace(/[:=\s]+$/, "");
+    Object.assign(range, { type: "range", min: 0, max: Math.max(steps.length - 1, 0), step: 1 });
+    range.value = specification.active || 0;
+    const show = () => {
+      shown.textContent = steps[range.value]?.label ?? range.value;
+      range.setAttribute("aria-valuetext", shown.textContent);
+    };
+    const act = () => perform(Plotly, entry.plot, steps[range.value]);
+    range.addEventListener("input", () => { show(); act(); });
+    show();
+    label.append(name, range, shown);
+    entry.replay.push(act);
+    return label;
+  }
+
+  function menu(Plotly, entry, specification) {
+    const group = document.createElement("div");
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", "Show");
+    let chosen = specification.active ?? 0;
+    const buttons = (specification.buttons || []).map((step, index) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = step.label;
+      button.addEventListener("click", () => { chosen = index; show(); perform(Plotly, entry.plot, step); });
+      return button;
+    });
+    const show = () => buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(index === chosen)));
+    show();
+    group.append(...buttons);
+    entry.replay.push(() => chosen > 0 && perform(Plotly, entry.plot, specification.buttons[chosen]));
+    return group;
+  }
+
+  async function draw(container) {
+    const entry = figures.get(container);
+    const Plotly = await loadPlotly();
+    const figure = themed(entry.text);
+    await Plotly.newPlot(entry.plot, figure.data, figure.layout, config);
+    if (figure.frames?.length) await Plotly.addFrames(entry.plot, figure.frames);
+    if (!entry.drawn) {
+      entry.drawn = true;
+      entry.controls.append(
+        ...figure.sliders.map((item) => slider(Plotly, entry, item)),
+        ...figure.menus.map((item) => menu(Plotly, entry, item)),
+      );
+      entry.controls.hidden = !entry.controls.childElementCount;
+    } else {
+      entry.replay.forEach((act) => act()); // keep what the reader had chosen
+    }
+    container.dataset.drawn = "yes";
+  }
+
+  function failed(container, error) {
+    figures.get(container).plot.textContent = `${container.getAttribute("aria-label")} (This figure needs plotly, and the page ${error.message}.)`;
+  }
+
+  function prepare(container) {
+    const source = container.querySelector('script[type="application/json"]');
+    if (!source || figures.has(container)) return;
+    container.setAttribute("role", "figure");
+    const plot = document.createElement("div");
+    plot.style.minHeight = container.style.minHeight;
+    const controls = document.createElement("div");
+    controls.className = "plotly-figure-controls";
+    controls.hidden = true;
+    container.append(controls, plot);
+    figures.set(container, { text: source.textContent, plot, controls, replay: [], drawn: false });
+  }
+
+  const near = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      draw(target).catch((error) => failed(target, error));
+    }
+  }, { rootMargin: "600px 0px" });
+
+  new MutationObserver(() => {
+    for (const [container, entry] of figures) if (entry.drawn) draw(container);
+  }).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+
+  for (const container of document.querySelectorAll(".plotly-figure")) {
+    prepare(container);
+    near.observe(container);
+  }
+})();
