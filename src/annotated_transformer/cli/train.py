@@ -89,7 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         config, corpus, vocabulary = _begin(directory, asked, device)
     trainer = _build_trainer(directory, config, corpus, vocabulary, device)
-    if resume:
+    if not resume:
+        directory.create(config, vocabulary)
+    else:
         step = trainer.resume()
         _say(f"resumed after step {step}")
     if trainer.run():
@@ -109,12 +111,8 @@ def _say(text: str) -> None:
 def _begin(
     directory: RunDirectory, asked: dict[str, Any], device: torch.device
 ) -> tuple[RunConfig, ParallelCorpus, Vocabulary]:
-    """A new run: everything checked before anything is written."""
-    if directory.is_begun():
-        raise CallError(
-            f"{directory.path} already holds a run: continue it with --resume, or name another "
-            "--run-dir."
-        )
+    """The configuration of a new run. Nothing is written yet."""
+    directory.must_be_new()
     if not {"steps", "epochs", "minutes"} & asked.keys():
         asked["epochs"] = DEFAULT_EPOCHS
     asked["precision"] = choose_precision(asked.get("precision"), device)
@@ -142,9 +140,7 @@ def _begin(
         "splits": {split: _describe(corpus[split]) for split in ("train", "valid")},
         "origin": corpus.origin,
     }
-    config = RunConfig(model, training, {"preset": preset, **data})
-    directory.create(config, vocabulary)
-    return config, corpus, vocabulary
+    return RunConfig(model, training, {"preset": preset, **data}), corpus, vocabulary
 
 
 def _reopen(
@@ -152,7 +148,12 @@ def _reopen(
 ) -> tuple[RunConfig, ParallelCorpus, Vocabulary]:
     """A run to go on with: its own configuration, which the call must not contradict."""
     config = directory.read_config()
-    known = {**config.data, **config.model.to_dict(), **config.training.to_dict()}
+    known = {
+        "data": config.data["name"],
+        **config.data,
+        **config.model.to_dict(),
+        **config.training.to_dict(),
+    }
     for key, value in asked.items():
         if key != "data_dir" and known[key] != value:
             raise CallError(
@@ -172,7 +173,7 @@ def _reopen(
                 f"The {split} sentences are no longer those that the run in {directory.path} was "
                 "begun with: give the same files (--data-dir), or begin a new run."
             )
-    return config, corpus, Vocabulary.load(directory.tokenizer_file)
+    return config, corpus, directory.read_vocabulary(config)
 
 
 def _describe(split: Split) -> dict[str, Any]:
@@ -191,7 +192,7 @@ def _build_trainer(
     device: torch.device,
 ) -> Trainer:
     """Encode the data, say what will be trained on what, and set the trainer up."""
-    longest = min(config.training.max_length, config.training.max_tokens)
+    longest = config.training.max_length
     train = encode_split(corpus["train"], vocabulary, max_length=longest)
     valid = encode_split(corpus["valid"], vocabulary)
     trainer = Trainer(directory, config, train, valid, device, Progress())

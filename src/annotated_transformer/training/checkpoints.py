@@ -19,6 +19,7 @@ from torch import Tensor
 from annotated_transformer.errors import WorkError
 
 FORMAT = "annotated-transformer checkpoint 1"
+METADATA_KEY = "annotated_transformer"
 NAME = re.compile(r"step-(\d{8})\.safetensors")
 
 
@@ -70,28 +71,33 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         ) from error
 
 
-def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write one safetensors file atomically."""
+def save_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+    """Write one safetensors file atomically. `about` is plain data that says what it holds.
+
+    It goes into one metadata entry: of several, the order in the file would be random, and equal
+    weights would not give equal files.
+    """
+    metadata = {METADATA_KEY: json.dumps(about)}
     on_cpu = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_atomically(path, lambda target: save_file(on_cpu, target, metadata))
 
 
-def load_tensors(path: Path, expected_format: str) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the metadata of a file.
+def load_tensors(path: Path, expected_format: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a file, and what it says about itself.
 
     Raises:
         WorkError: if the file is missing, damaged, or was not written by us for this purpose.
     """
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("format") != expected_format:
+            about = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
+            if about.get("format") != expected_format:
                 raise WorkError(
                     f"{path} is not a file of ours: its format is "
-                    f"{metadata.get('format', 'not named')!r}, expected {expected_format!r}."
+                    f"{about.get('format', 'not named')!r}, expected {expected_format!r}."
                 )
-            return {name: file.get_tensor(name) for name in file.keys()}, metadata  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
+            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
+    except (OSError, ValueError, SafetensorError) as error:
         raise WorkError(
             f"{path} cannot be read ({error}): it is truncated, damaged or not a safetensors "
             "file. Delete it to go on from the one before."
@@ -101,8 +107,7 @@ def load_tensors(path: Path, expected_format: str) -> tuple[dict[str, Tensor], d
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     """Write the checkpoint of `state["step"]`, then remove all but the last `keep`."""
     path = checkpoint_path(folder, checkpoint.state["step"])
-    metadata = {"format": FORMAT, "state": json.dumps(checkpoint.state)}
-    save_tensors(path, checkpoint.tensors, metadata)
+    save_tensors(path, checkpoint.tensors, {"format": FORMAT, "state": checkpoint.state})
     for _, old in list_checkpoints(folder)[:-keep]:
         old.unlink(missing_ok=True)
     return path
@@ -110,8 +115,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
 
 def load_checkpoint(path: Path) -> Checkpoint:
     """Read what `save_checkpoint` wrote. Raises WorkError as `load_tensors` does."""
-    tensors, metadata = load_tensors(path, FORMAT)
-    return Checkpoint(tensors, json.loads(metadata["state"]))
+    tensors, about = load_tensors(path, FORMAT)
+    return Checkpoint(tensors, about["state"])
 
 
 def average_weights(paths: list[Path]) -> dict[str, Tensor]:

@@ -69,17 +69,17 @@ class RunDirectory:
         """Whether a run lives here."""
         return self.config_file.exists()
 
-    def create(self, config: RunConfig, vocabulary: Vocabulary) -> None:
-        """Begin a run.
-
-        Raises:
-            CallError: if the folder already holds something.
-        """
+    def must_be_new(self) -> None:
+        """Raises CallError if the folder already holds something."""
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise CallError(
                 f"{self.path} is not empty and nothing is overwritten: name another --run-dir"
                 + (", or continue the run in it with --resume." if self.is_begun() else ".")
             )
+
+    def create(self, config: RunConfig, vocabulary: Vocabulary) -> None:
+        """Begin a run. Raises CallError if the folder already holds something."""
+        self.must_be_new()
         write_atomically(self.tokenizer_file, vocabulary.save)
         values = {
             "model": config.model.to_dict(),
@@ -113,6 +113,21 @@ class RunDirectory:
                 f"{self.config_file} is damaged or not ours ({error}): restore it, or train anew."
             ) from error
 
+    def read_vocabulary(self, config: RunConfig) -> Vocabulary:
+        """The vocabulary of the run.
+
+        Raises:
+            CallError: if it is not there.
+            WorkError: if it is damaged or another run's.
+        """
+        vocabulary = Vocabulary.load(self.tokenizer_file)
+        if len(vocabulary) != config.model.vocab_size:
+            raise WorkError(
+                f"{self.tokenizer_file} has {len(vocabulary)} pieces and the model was built for "
+                f"{config.model.vocab_size}: it is another run's vocabulary."
+            )
+        return vocabulary
+
     def append_metrics(self, values: dict[str, Any]) -> None:
         """Add one line to metrics.jsonl."""
         try:
@@ -143,8 +158,7 @@ class RunDirectory:
 
     def save_model(self, weights: dict[str, torch.Tensor], made_from: str) -> None:
         """Write model.safetensors. `made_from` says which checkpoints the weights come from."""
-        metadata = {"format": MODEL_FORMAT, "made_from": made_from}
-        save_tensors(self.model_file, weights, metadata)
+        save_tensors(self.model_file, weights, {"format": MODEL_FORMAT, "made_from": made_from})
 
 
 def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
@@ -213,12 +227,7 @@ def load_run(
     """
     directory = RunDirectory(Path(path))
     config = directory.read_config()
-    vocabulary = Vocabulary.load(directory.tokenizer_file)
-    if len(vocabulary) != config.model.vocab_size:
-        raise WorkError(
-            f"{directory.tokenizer_file} has {len(vocabulary)} pieces and the model was built for "
-            f"{config.model.vocab_size}: it is another run's vocabulary."
-        )
+    vocabulary = directory.read_vocabulary(config)
     if not directory.model_file.exists():
         raise CallError(
             f"{directory.path} has no {directory.model_file.name} yet: let the training end "

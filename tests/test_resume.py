@@ -1,0 +1,261 @@
+"""A run can be killed at any moment, and what is damaged is said in a sentence."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from annotated_transformer.cli import main
+from annotated_transformer.training import RunDirectory
+from annotated_transformer.training.checkpoints import list_checkpoints
+
+COMMAND = [sys.executable, "-m", "annotated_transformer.cli"]
+RECIPE = [
+    *("--data", "copy", "--preset", "tiny/N=1,d_model=32,d_ff=32,h=2", "--steps", "60"),
+    *("--checkpoint-every", "7", "--keep", "3", "--average", "3", "--max-tokens", "512"),
+    *("--warmup", "20", "--threads", "1", "--device", "cpu", "--precision", "fp32"),
+]
+
+
+def train(run_dir: Path, *options: str) -> int:
+    return main(["train", "--run-dir", str(run_dir), *options])
+
+
+def begin(run_dir: Path, *options: str, **popen) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "train", "--run-dir", str(run_dir), *options],
+        stderr=subprocess.PIPE,
+        text=True,
+        **popen,
+    )
+
+
+def wait_for_checkpoint(run_dir: Path, step: int, process: subprocess.Popen[str]) -> None:
+    while not any(found >= step for found, _ in list_checkpoints(run_dir / "checkpoints")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """A run that nobody interrupted."""
+    run_dir = tmp_path_factory.mktemp("finished") / "run"
+    assert train(run_dir, *RECIPE) == 0
+    return run_dir
+
+
+@pytest.fixture
+def stopped(finished, tmp_path) -> Path:
+    """A copy of that run as it stood at its last checkpoint but one, without its model."""
+    run_dir = tmp_path / "run"
+    subprocess.run(["cp", "-r", finished, run_dir], check=True)
+    (run_dir / "model.safetensors").unlink()
+    list_checkpoints(run_dir / "checkpoints")[-1][1].unlink()
+    return run_dir
+
+
+def same_weights(a: Path, b: Path) -> bool:
+    return (a / "model.safetensors").read_bytes() == (b / "model.safetensors").read_bytes()
+
+
+def logged_steps(run_dir: Path) -> list[int]:
+    return [line["step"] for line in RunDirectory(run_dir).read_metrics()]
+
+
+@pytest.mark.parametrize("options", [[], ["--precision", "bf16"], ["--byte-dropout"]])
+def test_two_runs_of_one_command_end_with_the_same_bits(tmp_path, options):
+    for name in "ab":
+        assert train(tmp_path / name, *RECIPE, *options) == 0
+    assert same_weights(tmp_path / "a", tmp_path / "b")
+
+
+def test_killed_without_warning_and_resumed(finished, tmp_path):
+    """kill -9 three times, at moments nobody chose; the weights are those of the finished run."""
+    run_dir = tmp_path / "run"
+    chance = random.Random(0)
+    options = RECIPE
+    for at_least in (7, 21, 42):
+        process = begin(run_dir, *options)
+        wait_for_checkpoint(run_dir, at_least, process)
+        time.sleep(chance.uniform(0, 0.05))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        options = ["--resume"]
+    assert train(run_dir, "--resume") == 0
+    assert same_weights(finished, run_dir)
+    assert logged_steps(run_dir) == logged_steps(finished)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_says_how_to_go_on(finished, tmp_path, number):
+    run_dir = tmp_path / "run"
+    process = begin(run_dir, *RECIPE)
+    wait_for_checkpoint(run_dir, 7, process)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"train --run-dir {run_dir} --resume" in said
+    assert not (run_dir / "model.safetensors").exists()
+    assert train(run_dir, "--resume") == 0
+    assert same_weights(finished, run_dir)
+
+
+def test_resuming_a_finished_run_changes_nothing(finished, tmp_path):
+    run_dir = tmp_path / "run"
+    subprocess.run(["cp", "-r", finished, run_dir], check=True)
+    assert train(run_dir, "--resume") == 0
+    assert same_weights(finished, run_dir)
+
+
+def test_a_full_disk_while_saving(finished, stopped):
+    """A limit on the size of files stands in for the full disk: the write fails half way."""
+    before = {path.name for _, path in list_checkpoints(stopped / "checkpoints")}
+    size = max(path.stat().st_size for _, path in list_checkpoints(stopped / "checkpoints"))
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
+
+    process = begin(stopped, "--resume", preexec_fn=limit)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "could not be written" in said
+    assert "--resume" in said
+    assert "Traceback" not in said
+    assert {path.name for _, path in list_checkpoints(stopped / "checkpoints")} == before
+    assert not list((stopped / "checkpoints").glob("*.unfinished"))
+    assert train(stopped, "--resume") == 0  # room was made
+    assert same_weights(finished, stopped)
+
+
+def refused(capsys, *parts: str) -> None:
+    said = capsys.readouterr().err
+    assert all(part in said for part in parts), said
+    assert "Traceback" not in said
+
+
+def test_a_truncated_checkpoint(stopped, capsys):
+    _, last = list_checkpoints(stopped / "checkpoints")[-1]
+    last.write_bytes(last.read_bytes()[:-100])
+    assert train(stopped, "--resume") == 1
+    refused(capsys, str(last), "truncated", "Delete it")
+
+
+def test_without_the_truncated_checkpoint_the_run_goes_on(finished, stopped):
+    _, last = list_checkpoints(stopped / "checkpoints")[-1]
+    last.unlink()
+    assert train(stopped, "--resume") == 0
+    assert (
+        load_file(finished / "model.safetensors").keys()
+        == load_file(stopped / "model.safetensors").keys()
+    )
+
+
+def test_a_foreign_checkpoint(stopped, capsys):
+    _, last = list_checkpoints(stopped / "checkpoints")[-1]
+    save_file(load_file(last), last, {"format": "pt"})
+    assert train(stopped, "--resume") == 1
+    refused(capsys, str(last), "not a file of ours")
+
+
+def test_a_checkpoint_of_another_model(stopped, tmp_path, capsys):
+    other = tmp_path / "other"
+    assert train(other, *[part.replace("d_ff=32", "d_ff=64") for part in RECIPE]) == 0
+    _, theirs = list_checkpoints(other / "checkpoints")[-1]
+    _, last = list_checkpoints(stopped / "checkpoints")[-1]
+    os.replace(theirs, last)
+    assert train(stopped, "--resume") == 1
+    refused(capsys, str(last), "another model")
+
+
+def test_a_checkpoint_that_is_a_pickle_is_never_opened_as_one(stopped, capsys):
+    _, last = list_checkpoints(stopped / "checkpoints")[-1]
+    last.write_bytes(b"cos\nsystem\n(S'touch pickled'\ntR.")
+    assert train(stopped, "--resume") == 1
+    refused(capsys, str(last))
+    assert not Path("pickled").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--dropout", "0.5"], "--dropout"),
+        (["--steps", "61"], "--steps"),
+        (["--preset", "base"], "--preset"),
+        (["--data", "grammar"], "--data"),
+    ],
+)
+def test_resuming_with_another_configuration(stopped, capsys, options, named):
+    assert train(stopped, "--resume", *options) == 2
+    refused(capsys, named, "contradicts")
+
+
+def test_a_damaged_configuration(stopped, capsys):
+    (stopped / "config.json").write_text('{"model": {"vocab_size": 10, "wheels": 4}')
+    assert train(stopped, "--resume") == 1
+    refused(capsys, "config.json", "damaged")
+
+
+def test_a_vocabulary_of_another_run(stopped, capsys):
+    vocabulary = json.loads((stopped / "tokenizer.json").read_text())
+    vocabulary["model"]["vocab"]["zzz"] = len(vocabulary["model"]["vocab"])
+    (stopped / "tokenizer.json").write_text(json.dumps(vocabulary))
+    assert train(stopped, "--resume") == 1
+    refused(capsys, "tokenizer.json", "another")
+
+
+def test_nothing_is_overwritten(finished, tmp_path, capsys):
+    before = (finished / "model.safetensors").read_bytes()
+    assert train(finished, *RECIPE) == 2
+    refused(capsys, "--resume")
+    (tmp_path / "letter.txt").write_text("mine")
+    assert train(tmp_path, *RECIPE) == 2
+    refused(capsys, "not empty")
+    assert (finished / "model.safetensors").read_bytes() == before
+    assert (tmp_path / "letter.txt").read_text() == "mine"
+
+
+def test_there_is_nothing_to_resume(tmp_path, capsys):
+    assert train(tmp_path / "run", "--resume") == 2
+    refused(capsys, "holds no run")
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--preset", "enormous"], ["enormous", "tiny, small, base, big"]),
+        (["--preset", "base/q=3"], ["'q'", "N, h"]),
+        (["--data", "shakespeare"], ["shakespeare", "grammar"]),
+        (["--device", "abacus"], ["abacus", "cpu"]),
+        (["--precision", "fp8"], ["fp8", "bf16"]),
+        (["--max-tokens", "3"], ["3", "longest sentence"]),
+        (["--steps", "0"], ["steps = 0", "positive"]),
+        (["--dropout", "1.5"], ["dropout = 1.5"]),
+        (["--average", "9"], ["average = 9", "keep"]),
+    ],
+)
+def test_a_wrong_call_is_a_sentence_and_leaves_nothing(tmp_path, capsys, options, parts):
+    assert train(tmp_path / "run", *RECIPE, *options) == 2
+    refused(capsys, *parts)
+    assert not (tmp_path / "run").exists()
+
+
+def test_averaging(finished, tmp_path, capsys):
+    run_dir = tmp_path / "run"
+    subprocess.run(["cp", "-r", finished, run_dir], check=True)
+    assert main(["average", "--run-dir", str(run_dir), "--last", "1"]) == 0
+    assert not same_weights(finished, run_dir)
+    assert main(["average", "--run-dir", str(run_dir), "--last", "3"]) == 0
+    assert same_weights(finished, run_dir)
+    assert main(["average", "--run-dir", str(run_dir), "--last", "4"]) == 2
+    refused(capsys, "holds 3 checkpoints")
+    assert main(["average", "--run-dir", str(tmp_path / "nothing")]) == 2
+    refused(capsys, "holds no run")
