@@ -1,0 +1,572 @@
+"""`attention.softmax`: the softmax of equation (1), over any axis and without overflow."""
+
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.exercises.exercise import (
+    Call,
+    Case,
+    Exercise,
+    Gradient,
+    Invariant,
+    Mistake,
+    Stage,
+    call,
+)
+
+
+def softmax(x: Tensor, dim: int = -1) -> Tensor:
+    shifted = x - x.amax(dim=dim, keepdim=True)  # the largest entry of every slice is now 0
+    exponentials = shifted.exp()  # in (0, 1]: nothing overflows
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+def _by_torch(x: Tensor, dim: int = -1) -> Tensor:
+    return torch.softmax(x, dim=dim)
+
+
+def _by_log_sum_exp(x: Tensor, dim: int = -1) -> Tensor:
+    return torch.exp(x - torch.logsumexp(x, dim=dim, keepdim=True))
+
+
+def _by_moving_the_axis(x: Tensor, dim: int = -1) -> Tensor:
+    last = x.movedim(dim, -1)
+    largest, _ = torch.max(last, dim=-1)
+    weights = torch.exp(last - largest[..., None])
+    weights = weights / weights.sum(-1)[..., None]
+    return weights.movedim(-1, dim)
+
+
+def _by_slices(x: Tensor, dim: int = -1) -> Tensor:
+    slices = x.unbind(dim)
+    largest = slices[0]
+    for entry in slices[1:]:
+        largest = torch.maximum(largest, entry)
+    exponentials = [torch.exp(entry - largest) for entry in slices]
+    total = sum(exponentials[1:], start=exponentials[0])
+    return torch.stack([entry / total for entry in exponentials], dim=dim)
+
+
+def _by_pairwise_differences(x: Tensor, dim: int = -1) -> Tensor:
+    last = x.movedim(dim, -1)
+    ratios = torch.exp(last[..., None, :] - last[..., :, None])  # exp(x_j - x_i)
+    return (1 / ratios.sum(-1)).movedim(-1, dim)
+
+
+def _normalised(x: Tensor, shift: Tensor | float, dim: int | tuple[int, ...]) -> Tensor:
+    exponentials = (x - shift).exp()
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+def _every_axis(x: Tensor) -> tuple[int, ...]:
+    return tuple(range(x.dim()))
+
+
+_OVERFLOW = (
+    "The exponential is taken of x itself, without subtracting the maximum. exp overflows to inf "
+    "above 709 in float64 (88 in float32) and inf / inf is NaN; for very negative x it underflows "
+    "to 0 / 0. Subtract the largest entry along `dim` first: the result is the same."
+)
+_GLOBAL_MAX = (
+    "One maximum, that of the whole tensor, is subtracted from every slice (global max). "
+    "Nothing overflows, but a slice that lies far below it underflows: all its exponentials are "
+    "0, and 0 / 0 is NaN. Each slice needs its own maximum along `dim`, with keepdim=True."
+)
+
+
+def _over(x: Tensor, dim: int = -1, *, axis: int | None = None, stable: bool = True) -> Tensor:
+    """A softmax that ignores `dim`; axis None is the whole tensor."""
+    axes = tuple(range(x.dim())) if axis is None else axis
+    return _normalised(x, x.amax(dim=axes, keepdim=True) if stable else 0.0, axes)
+
+
+# The axis a learner normalises over in place of `dim`, and what to say about it.
+_WRONG_AXES: tuple[tuple[str, int | None, str], ...] = (
+    (
+        "last-axis",
+        -1,
+        "The argument `dim` is ignored: the code always normalises over the last axis, -1. "
+        "With another axis the sums over `dim` are not 1. Pass `dim` on to the maximum and to "
+        "the sum.",
+    ),
+    (
+        "first-axis",
+        0,
+        "The argument `dim` is ignored: the code always normalises over axis 0, the rows or the "
+        "batch, which mixes different examples. Pass `dim` on to the maximum and to the sum.",
+    ),
+    (
+        "second-axis",
+        1,
+        "The argument `dim` is ignored: the code always normalises over axis 1. That is the last "
+        "axis of a matrix only. Pass `dim` on to the maximum and to the sum.",
+    ),
+    (
+        "all-axes",
+        None,
+        "The sum runs over the whole tensor: all entries together sum to 1, instead of every "
+        "slice along `dim`. Give `sum` the axis: `sum(dim=dim, keepdim=True)`.",
+    ),
+)
+
+
+def _axis_mistakes() -> tuple[Mistake, ...]:
+    """The wrong axes, with the maximum subtracted and without."""
+    return tuple(
+        Mistake(
+            name if stable else f"{name}-overflow",
+            partial(_over, axis=axis, stable=stable),
+            sentence if stable else f"{sentence} Besides: {_OVERFLOW}",
+        )
+        for name, axis, sentence in _WRONG_AXES
+        for stable in (True, False)
+    )
+
+
+def _shifted_in_place(x: Tensor, dim: int = -1) -> Tensor:
+    x -= x.amax(dim=dim, keepdim=True)
+    return x.exp() / x.exp().sum(dim=dim, keepdim=True)
+
+
+def _all_in_place(x: Tensor, dim: int = -1) -> Tensor:
+    x.sub_(x.amax(dim=dim, keepdim=True)).exp_()
+    return x.div_(x.sum(dim=dim, keepdim=True))
+
+
+def _scaled_by_own_maximum(x: Tensor, dim: int = -1) -> Tensor:
+    return _normalised(x / x.amax(dim=dim, keepdim=True), 0.0, dim)
+
+
+def _max_over_another_axis(x: Tensor, dim: int = -1) -> Tensor:
+    other = 0 if dim % x.dim() else -1
+    return _normalised(x, x.amax(dim=other, keepdim=True), dim)
+
+
+def _sum_over_another_axis(x: Tensor, dim: int = -1) -> Tensor:
+    other = 0 if dim % x.dim() else -1
+    exponentials = (x - x.amax(dim=dim, keepdim=True)).exp()
+    return exponentials / exponentials.sum(dim=other, keepdim=True)
+
+
+def _one_hot(x: Tensor, dim: int = -1) -> Tensor:
+    return torch.zeros_like(x).scatter(dim, x.argmax(dim, keepdim=True), 1.0)
+
+
+def _nan_to_zero(x: Tensor, dim: int = -1) -> Tensor:
+    return torch.nan_to_num(_normalised(x, 0.0, dim))
+
+
+def _l2(x: Tensor, dim: int = -1) -> Tensor:
+    exponentials = softmax(x, dim)
+    return exponentials / exponentials.norm(dim=dim, keepdim=True)
+
+
+MISTAKES = (
+    Mistake("overflow", lambda x, dim=-1: _normalised(x, 0.0, dim), _OVERFLOW),
+    Mistake("global-max", lambda x, dim=-1: _normalised(x, x.max(), dim), _GLOBAL_MAX),
+    *_axis_mistakes(),
+    Mistake(
+        "max-over-another-axis",
+        _max_over_another_axis,
+        "The maximum is taken over another axis than the sum. What is subtracted must be the same "
+        "number for all entries of a slice, else it does not cancel. Use the same `dim` in both.",
+    ),
+    Mistake(
+        "max-over-last-axis",
+        lambda x, dim=-1: _normalised(x, x.amax(dim=-1, keepdim=True), dim),
+        "The maximum is always taken over the last axis, while the sum runs over `dim`. What is "
+        "subtracted must be the same number for all entries of a slice, else it does not cancel. "
+        "Give the maximum `dim` too.",
+    ),
+    Mistake(
+        "sum-over-last-axis",
+        lambda x, dim=-1: (lambda e: e / e.sum(-1, keepdim=True))(
+            (x - x.amax(dim, keepdim=True)).exp()
+        ),
+        "The sum always runs over the last axis, while the maximum is taken over `dim`. The "
+        "weights have to sum to 1 along `dim`: give the sum `dim` too.",
+    ),
+    Mistake(
+        "sum-over-another-axis",
+        _sum_over_another_axis,
+        "The sum runs over another axis than `dim`: the weights sum to 1 across the wrong slices. "
+        "Use the same `dim` in the maximum and in the sum.",
+    ),
+    Mistake(
+        "sum-over-everything",
+        lambda x, dim=-1: (lambda e: e / e.sum())((x - x.amax(dim, keepdim=True)).exp()),
+        "The maximum is right, but the sum runs over the whole tensor, so that only all entries "
+        "together sum to 1. Sum along the axis: `sum(dim=dim, keepdim=True)`.",
+    ),
+    Mistake(
+        "sum-without-keepdim",
+        lambda x, dim=-1: (lambda e: e / e.sum(dim))((x - x.amax(dim, keepdim=True)).exp()),
+        "The sum is taken without `keepdim=True`, so it has one axis less and broadcasting lines "
+        "it up with the wrong axis: an error on most shapes, and silently wrong numbers on square "
+        "ones. Keep the summed axis.",
+    ),
+    Mistake(
+        "max-without-keepdim",
+        lambda x, dim=-1: _normalised(x, x.amax(dim), dim),
+        "The maximum is taken without `keepdim=True`, so broadcasting lines it up with the wrong "
+        "axis: an error on most shapes, and silently wrong numbers on square ones. Keep the axis.",
+    ),
+    Mistake(
+        "both-without-keepdim",
+        lambda x, dim=-1: (lambda e: e / e.sum(dim))((x - x.amax(dim)).exp()),
+        "Maximum and sum are taken without `keepdim=True`, so broadcasting lines them up with the "
+        "wrong axis: an error on most shapes, silently wrong numbers on square ones. Keep the "
+        "axis in both.",
+    ),
+    Mistake(
+        "overflow-without-keepdim",
+        lambda x, dim=-1: x.exp() / x.exp().sum(dim),
+        "The sum is taken without `keepdim=True`, so broadcasting lines it up with the wrong "
+        "axis; square shapes go wrong silently. And no maximum is subtracted, so exp overflows "
+        "for large x.",
+    ),
+    Mistake(
+        "not-normalised",
+        lambda x, dim=-1: (x - x.amax(dim, keepdim=True)).exp(),
+        "The exponentials are not divided by their sum (they come back as they are, or divided by "
+        "their largest): the largest weight is 1 and the weights do not sum to 1. Divide by the "
+        "sum along `dim`.",
+    ),
+    Mistake(
+        "only-exponential",
+        lambda x, dim=-1: x.exp(),
+        "Only exp(x) is returned: nothing is divided by the sum along `dim`, and without "
+        "subtracting the maximum it overflows for large x.",
+    ),
+    Mistake(
+        "divided-by-mean",
+        lambda x, dim=-1: softmax(x, dim) * x.size(dim),
+        "The exponentials are divided by their mean, not by their sum: the weights sum to the "
+        "number of entries instead of 1. Use `sum`, along `dim`.",
+    ),
+    Mistake(
+        "divided-by-count",
+        lambda x, dim=-1: (x - x.amax(dim, keepdim=True)).exp() / x.size(dim),
+        "The exponentials are divided by the number of entries instead of by their sum, so the "
+        "weights do not sum to 1. Divide by `exponentials.sum(dim, keepdim=True)`.",
+    ),
+    Mistake(
+        "two-norm",
+        _l2,
+        "The exponentials are divided by their length (the 2-norm), so their squares sum to 1. "
+        "A softmax divides by the plain sum along `dim`.",
+    ),
+    Mistake(
+        "log-softmax",
+        lambda x, dim=-1: torch.log_softmax(x, dim),
+        "This is the logarithm of the softmax (`x - logsumexp(x)`): all entries are negative or "
+        "0. Take `exp` of it, or divide the exponentials by their sum.",
+    ),
+    Mistake(
+        "sigmoid",
+        lambda x, dim=-1: torch.sigmoid(x),
+        "This is a sigmoid: each entry is squashed by itself, so nothing makes a slice sum to 1. "
+        "In a softmax the entries along `dim` compete: divide by the sum of their exponentials.",
+    ),
+    Mistake(
+        "no-exponential",
+        lambda x, dim=-1: x / x.sum(dim, keepdim=True),
+        "x is divided by its sum without the exponential, so negative entries give negative "
+        "weights and a sum near 0 explodes. Take exp of x (less its maximum) first.",
+    ),
+    Mistake(
+        "shifted-no-exponential",
+        lambda x, dim=-1: (lambda s: s / s.sum(dim, keepdim=True))(x - x.amax(dim, keepdim=True)),
+        "The exponential is missing: x less its maximum is divided by its sum, so the largest "
+        "entry gets weight 0. Take exp of the difference first.",
+    ),
+    Mistake(
+        "squares",
+        lambda x, dim=-1: x.square() / x.square().sum(dim, keepdim=True),
+        "Squares are normalised instead of exponentials, so -3 weighs as much as 3. Take exp.",
+    ),
+    Mistake(
+        "absolute-values",
+        lambda x, dim=-1: softmax(x.abs(), dim),
+        "The sign of x is lost: the exponential is taken of |x|, so a very negative score gets a "
+        "large weight. Use x itself, less its maximum.",
+    ),
+    Mistake(
+        "negated",
+        lambda x, dim=-1: softmax(-x, dim),
+        "The sign is turned: the smallest entry gets the largest weight. It is `x - max`, not "
+        "`max - x`.",
+    ),
+    Mistake(
+        "negated-overflow",
+        lambda x, dim=-1: _normalised(-x, 0.0, dim),
+        "The sign is turned (exp(-x)): the smallest entry gets the largest weight. And no maximum "
+        "is subtracted, so it overflows for large x.",
+    ),
+    Mistake(
+        "maximum-added",
+        lambda x, dim=-1: _normalised(x, -x.amax(dim, keepdim=True), dim),
+        "The maximum is added instead of subtracted. For moderate x it cancels, but it doubles "
+        "large numbers, so exp overflows even sooner. Write `x - x.amax(dim, keepdim=True)`.",
+    ),
+    Mistake(
+        "minimum-subtracted",
+        lambda x, dim=-1: _normalised(x, x.amin(dim, keepdim=True), dim),
+        "The minimum is subtracted, not the maximum: the largest difference is still large and "
+        "exp overflows to inf. Subtract the maximum along `dim`, so that the largest exponent "
+        "is 0.",
+    ),
+    Mistake(
+        "mean-subtracted",
+        lambda x, dim=-1: _normalised(x, x.mean(dim, keepdim=True), dim),
+        "The mean is subtracted, not the maximum: an entry far above the mean still overflows. "
+        "Subtract the maximum along `dim`, so that the largest exponent is 0.",
+    ),
+    Mistake(
+        "standardised",
+        lambda x, dim=-1: softmax(
+            (x - x.mean(dim, keepdim=True)) / (x.std(dim, keepdim=True, correction=0) + 1e-9), dim
+        ),
+        "x is standardised (divided by its deviation) before the exponential. That changes the "
+        "weights; only subtracting a constant leaves a softmax as it is. Subtract the maximum.",
+    ),
+    Mistake(
+        "largest-magnitude-subtracted",
+        lambda x, dim=-1: _normalised(x, x.abs().amax(dim, keepdim=True), dim),
+        "The largest absolute value is subtracted. In a slice of very negative numbers that makes "
+        "them more negative still: all exponentials underflow to 0 and 0 / 0 is NaN. Subtract the "
+        "maximum itself, not of |x|.",
+    ),
+    Mistake(
+        "divided-by-maximum",
+        _scaled_by_own_maximum,
+        "x is divided by its maximum instead of having it subtracted. That changes the ratios of "
+        "the exponentials, and with them the weights. Subtraction cancels, division does not.",
+    ),
+    Mistake(
+        "maximum-subtracted-late",
+        lambda x, dim=-1: (lambda e: (e - e.amax(dim, keepdim=True)) / e.sum(dim, keepdim=True))(
+            x.exp()
+        ),
+        "The maximum is subtracted after the exponential, from the exponentials. There it neither "
+        "prevents the overflow nor cancels. Subtract it from x, before exp.",
+    ),
+    Mistake(
+        "denominator-without-shift",
+        lambda x, dim=-1: (x - x.amax(dim, keepdim=True)).exp() / x.exp().sum(dim, keepdim=True),
+        "The maximum is subtracted in the numerator only; the denominator sums exp(x). They have "
+        "to be the same exponentials, so that the shift cancels and nothing overflows.",
+    ),
+    Mistake(
+        "numerator-without-shift",
+        lambda x, dim=-1: x.exp() / (x - x.amax(dim, keepdim=True)).exp().sum(dim, keepdim=True),
+        "The maximum is subtracted in the denominator only; the numerator is exp(x). They have to "
+        "be the same exponentials, so that the shift cancels and nothing overflows.",
+    ),
+    Mistake(
+        "clamped",
+        lambda x, dim=-1: _normalised(x.clamp(max=80.0), 0.0, dim),
+        "x is clamped to keep exp from overflowing, so all entries above the bound get the same "
+        "weight, and very negative slices still give 0 / 0. Subtract the maximum instead: that is "
+        "exact.",
+    ),
+    Mistake(
+        "clamped-both-sides",
+        lambda x, dim=-1: _normalised(x.clamp(-50.0, 50.0), 0.0, dim),
+        "x is clamped to keep exp from overflowing, so all entries beyond the bound get the same "
+        "weight. Subtract the maximum along `dim` instead: that is exact.",
+    ),
+    Mistake(
+        "nan-hidden",
+        _nan_to_zero,
+        "The exponential overflows and the NaN is replaced afterwards by a number. It hides the "
+        "overflow and loses the largest weight. Subtract the maximum along `dim` before exp, and "
+        "there is no NaN to hide.",
+    ),
+    Mistake(
+        "small-denominator",
+        lambda x, dim=-1: (lambda e: e / (e.sum(dim, keepdim=True) + 1e-9))(x.exp()),
+        "A small number in the denominator avoids 0 / 0, but exp still overflows for large x, and "
+        "a very negative slice gives weights 0 instead of a sum of 1: without subtracting the "
+        "maximum it is not stable. With the maximum subtracted the sum is at least 1 and no such "
+        "number is needed.",
+    ),
+    Mistake(
+        "twice",
+        lambda x, dim=-1: softmax(softmax(x, dim), dim),
+        "The softmax is applied twice. The second one takes weights between 0 and 1 for scores "
+        "and flattens them. Normalise once.",
+    ),
+    Mistake(
+        "one-hot",
+        _one_hot,
+        "This is the position of the maximum (argmax), a hard choice. A softmax is its smooth "
+        "form: every entry gets a share, and a gradient.",
+    ),
+    Mistake(
+        "powers-of-two",
+        lambda x, dim=-1: softmax(x * 0.6931471805599453, dim),
+        "The powers are of base 2, not e: the weights are too flat. Use `exp`, not `exp2`.",
+    ),
+    Mistake(
+        "scaled",
+        lambda x, dim=-1: softmax(x / x.size(dim) ** 0.5, dim),
+        "x is divided by the root of its size first. The scale 1 / sqrt(d_k) belongs to "
+        "attention, before it calls the softmax; here x is taken as it comes.",
+    ),
+    Mistake(
+        "in-place-shift",
+        _shifted_in_place,
+        "`x -= ...` subtracts the maximum from the caller's own tensor, which is changed after "
+        "the call (and autograd refuses it). Write `x = x - ...`, which makes a new one.",
+    ),
+    Mistake(
+        "in-place",
+        _all_in_place,
+        "The operations ending in `_` work in place: they overwrite the caller's x, which is "
+        "changed after the call (and autograd refuses it). Use `x - ...`, `exp` and `/`.",
+    ),
+    Mistake(
+        "detached",
+        lambda x, dim=-1: softmax(x.detach(), dim),
+        "The values are right, but `detach` (or `.data`, `no_grad`, NumPy) cuts the graph: no "
+        "gradient reaches x, and nothing before the softmax learns. Leave it out.",
+    ),
+    Mistake(
+        "float64-for-overflow",
+        lambda x, dim=-1: _normalised(x.double(), 0.0, dim),
+        "x is converted to float64 against the overflow, which only moves the bound from 88 to "
+        "709 and changes the dtype of the output. Subtract the maximum along `dim` instead.",
+    ),
+)
+
+
+def _random(
+    name: str,
+    shape: tuple[int, ...],
+    *dim: int,
+    isolates: str | None = None,
+    stage: Stage = "main",
+    dtype: torch.dtype | None = None,
+    gradient: Gradient = "ignored",
+) -> Case:
+    def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
+        x = torch.randn(shape, generator=generator, dtype=torch.float64) * 2
+        return call(x.to(dtype), *dim)
+
+    return Case(name, make, isolates=isolates, stage=stage, dtype=dtype, gradient=gradient)
+
+
+def _given(name: str, rows: list[list[float]], *dim: int, isolates: str | None = None) -> Case:
+    def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
+        return call(torch.tensor(rows, dtype=dtype), *dim)
+
+    return Case(name, make, isolates=isolates)
+
+
+def _small(generator: torch.Generator, dtype: torch.dtype) -> Call:
+    return call(torch.rand(2, 3, generator=generator, dtype=torch.float64).to(dtype), 0)
+
+
+def _not_contiguous(generator: torch.Generator, dtype: torch.dtype) -> Call:
+    return call(torch.randn(4, 3, 2, generator=generator, dtype=dtype).transpose(0, 2), 1)
+
+
+def _slices_sum_to_one(given: Call, output: Tensor) -> bool:
+    dim = given.args[1] if len(given.args) > 1 else given.kwargs.get("dim", -1)
+    sums = output.double().sum(dim)
+    return bool(((sums - 1).abs() < 1e-2).all())
+
+
+_STABLE = "what happens when exp meets numbers around 10,000: subtract the maximum along `dim`"
+
+SOFTMAX = Exercise(
+    id="attention.softmax",
+    title="A stable softmax",
+    kind="code",
+    difficulty=2,
+    minutes=10,
+    signature="softmax(x: Tensor, dim: int = -1) -> Tensor",
+    statement=(
+        "Return exp(x) divided by its sum along `dim`: same shape and dtype as x, stable for |x| "
+        "around 10,000, x left untouched. Write it with exp, max and sum; gradients must flow."
+    ),
+    objective="Turn scores into weights that sum to 1, whatever their size and along any axis.",
+    prerequisite="warm-up: broadcasting and keepdim",
+    hints=(
+        "What is exp(1000) in a float64? And what do you get when you divide it by itself?",
+        "Adding the same number to all entries of a slice changes nothing in the quotient. Which "
+        "number makes every exponent at most 0?",
+        "Subtract `x.amax(dim=dim, keepdim=True)`, take exp, divide by its sum along the same "
+        "`dim`, again with keepdim=True.",
+    ),
+    reference=softmax,
+    explanation=(
+        "exp(x - c) / sum exp(x - c) is the same for every c, because exp(-c) cancels. With c the "
+        "maximum of the slice the largest exponent is 0: nothing overflows, and the sum is at "
+        "least 1, so nothing is divided by 0. The maximum must be the slice's own: with one for "
+        "the whole tensor a slice far below it underflows to 0 / 0. keepdim=True keeps maximum "
+        "and sum beside the entries they belong to."
+    ),
+    cases=(
+        _random("x of shape (2, 3)", (2, 3), isolates="the plain formula along the last axis"),
+        _random("x of shape (3, 2), dim=0", (3, 2), 0, isolates="the axis: `dim` is 0 here"),
+        _random(
+            "x of shape (2, 3, 4), dim=1",
+            (2, 3, 4),
+            1,
+            isolates="the axis: `dim` is 1 here",
+            gradient="required",
+        ),
+        _random("x of shape (3, 3), dim=-1", (3, 3), -1, isolates="keepdim: the shape is square"),
+        _random("x of shape (2, 2, 2), dim=1", (2, 2, 2), 1, isolates="the axis and keepdim"),
+        _given(
+            "large numbers, two rows of (2, 3)",
+            [[10000.0, 10001.0, 9998.0], [-10000.0, -9999.0, -10002.0]],
+            -1,
+            isolates=_STABLE,
+        ),
+        _given(
+            "numbers far apart, dim=0",
+            [[10000.0, -20.0, 1.0], [-10000.0, -21.0, 1000.0], [9999.0, -10000.0, 1001.0]],
+            0,
+            isolates=_STABLE,
+        ),
+        _random("one entry a row, (2, 1)", (2, 1), -1, isolates="the sum: one entry weighs 1"),
+        _random("x of shape (5,)", (5,)),
+        _random("x of shape (2, 3, 4, 5), dim=-2", (2, 3, 4, 5), -2),
+        _random("float32, x of shape (2, 3)", (2, 3), -1, stage="other", dtype=torch.float32),
+        Case(
+            "bfloat16, x of shape (2, 3), dim=0",
+            _small,
+            stage="other",
+            dtype=torch.bfloat16,
+            rtol=0.05,
+            atol=1e-3,
+        ),
+        Case("x not contiguous, dim=1", _not_contiguous, stage="other"),
+    ),
+    invariants=(
+        Invariant(
+            "sums-to-one",
+            _slices_sum_to_one,
+            "The weights do not sum to 1 along `dim`: every slice along `dim` is divided by its "
+            "own sum, so its sum must be 1.",
+        ),
+    ),
+    mistakes=MISTAKES,
+    alternatives=(
+        _by_torch,
+        _by_log_sum_exp,
+        _by_moving_the_axis,
+        _by_slices,
+        _by_pairwise_differences,
+    ),
+    starter=(
+        "def softmax(x, dim=-1):\n"
+        '    """exp(x) / sum(exp(x)) along dim; stable for |x| ~ 1e4; x is left untouched."""\n'
+        "    ...  # your code"
+    ),
+)

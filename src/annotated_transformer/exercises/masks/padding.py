@@ -1,0 +1,343 @@
+"""`masks.padding`: hiding the padding of a batch (what batching adds to section 3.2)."""
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from annotated_transformer.exercises.exercise import Exercise, Mistake
+from annotated_transformer.exercises.masks.tokens import tokens_case
+
+
+def padding_mask(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    is_token = tokens != pad_id  # (batch, n_k)
+    return is_token[:, None, None, :]  # (batch, 1, 1, n_k): the same for every head and query
+
+
+def _by_unsqueezing(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    return tokens.ne(pad_id).unsqueeze(1).unsqueeze(2)
+
+
+def _by_viewing(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    batch, length = tokens.shape
+    return (~(tokens == pad_id)).view(batch, 1, 1, length)
+
+
+def _by_loops(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    rows = [[[[token != pad_id for token in row]]] for row in tokens.tolist()]
+    return torch.tensor(rows, dtype=torch.bool)
+
+
+def _by_filling(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    mask = torch.ones(tokens.size(0), 1, 1, tokens.size(1), dtype=torch.bool)
+    mask[:, 0, 0][tokens == pad_id] = False
+    return mask
+
+
+def _by_arithmetic(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    return (tokens - pad_id).bool()[:, None, None]
+
+
+def _by_count(tokens: Tensor, pad_id: int) -> Tensor:
+    lengths = (tokens != pad_id).sum(dim=1)
+    return torch.arange(tokens.size(1))[None] < lengths[:, None]
+
+
+def _up_to_the_first_pad(tokens: Tensor, pad_id: int) -> Tensor:
+    return (tokens != pad_id).long().cumprod(dim=1).bool()
+
+
+def _up_to_the_last_token(tokens: Tensor, pad_id: int) -> Tensor:
+    return (tokens != pad_id).flip(1).long().cumsum(dim=1).flip(1) > 0
+
+
+def _from_the_first_token(tokens: Tensor, pad_id: int) -> Tensor:
+    return (tokens != pad_id).long().cumsum(dim=1) > 0
+
+
+def _pairs(tokens: Tensor, pad_id: int) -> Tensor:
+    is_token = tokens != pad_id
+    return is_token[:, :, None] & is_token[:, None, :]
+
+
+_INVERTED = (
+    "The mask is inverted: it is True at the padding (`==`), where attention is forbidden. "
+    "Here True means may attend, so real tokens are True: `tokens != pad_id`."
+)
+_IGNORES_PAD_ID = (
+    "The argument `pad_id` is ignored: the code takes 0 for padding (`!= 0` or `> 0`). A "
+    "vocabulary whose padding is another number gets its pads attended to and its token 0 "
+    "hidden. Compare with `pad_id`."
+)
+_RIGHT_ONLY = (
+    "This is right only where all padding stands at the end (right padding): {how}. Batches are "
+    "also padded on the left, and prompts and continuations leave pads in the middle. Decide "
+    "token by token: `tokens != pad_id`."
+)
+_SHAPE = (
+    "The shape is {given}; asked for is (batch, 1, 1, n). Against scores of (batch, heads, n_q, "
+    "n_k) {what} Put the two axes of length 1 in with `[:, None, None, :]`."
+)
+_QUERY_AXIS = (
+    "The tokens lie along the query axis: shape (batch, 1, n, 1) forbids whole rows, so padded "
+    "positions may not ask, and every real token still attends to the pads. It is keys that "
+    "have to be hidden: put the tokens on the last axis, `[:, None, None, :]`."
+)
+_FLOATS = (
+    "The right entries are marked, but with {kind} instead of booleans. Torch would add such a "
+    "mask to the scores, which hides nothing. Keep the comparison's own dtype, bool."
+)
+_ADDITIVE = (
+    "This is an additive mask: 0 at the tokens and a huge negative number at the padding, to be "
+    "added to the scores. Asked for is the boolean mask, True = may attend."
+)
+_LINED_UP = "a mask of two axes lines up with (n_q, n_k): the batch is taken for the queries."
+_THREE = "a mask of three axes lines its batch up with the heads."
+
+MISTAKES = (
+    Mistake("inverted", lambda t, pad=0: (t == pad)[:, None, None], _INVERTED),
+    Mistake("ignores-pad-id", lambda t, pad=0: (t != 0)[:, None, None], _IGNORES_PAD_ID),
+    Mistake(
+        "greater-than-pad-id",
+        lambda t, pad=0: (t > pad)[:, None, None],
+        "`tokens > pad_id` also hides every real token whose id is smaller than pad_id. Ids have "
+        "no order that means anything: compare for difference, `!=`.",
+    ),
+    Mistake(
+        "hides-special-tokens",
+        lambda t, pad=0: ((t != pad) & (t != 1) & (t != 2))[:, None, None],
+        "The marks of beginning and end (1 and 2) are hidden together with the padding. They are "
+        "real tokens that other positions attend to: only `pad_id` is hidden.",
+    ),
+    Mistake(
+        "hides-end-token",
+        lambda t, pad=0: ((t != pad) & (t != 2))[:, None, None],
+        "The end mark (2) is hidden together with the padding. It is a real token that other "
+        "positions attend to: only `pad_id` is hidden.",
+    ),
+    Mistake("query-axis", lambda t, pad=0: (t != pad)[:, None, :, None], _QUERY_AXIS),
+    Mistake(
+        "query-axis-inverted",
+        lambda t, pad=0: (t == pad)[:, None, :, None],
+        _QUERY_AXIS + " And it is inverted: True has to stand at real tokens (`!=`).",
+    ),
+    Mistake(
+        "query-and-key",
+        lambda t, pad=0: _pairs(t, pad)[:, None],
+        "Keys and queries are both masked: shape (batch, 1, n, n), with the rows of padded "
+        "queries all False. Padded queries need no mask: nobody attends to them and the loss "
+        "skips them, and a row with nothing allowed is what makes NaN. Only keys are hidden: "
+        "(batch, 1, 1, n).",
+    ),
+    Mistake(
+        "query-and-key-without-head-axis",
+        lambda t, pad=0: _pairs(t, pad),
+        "Keys and queries are both masked, with shape (batch, n, n). Only keys have to be hidden, "
+        "one row for each sentence and an axis for the heads: (batch, 1, 1, n).",
+    ),
+    Mistake(
+        "expanded-over-queries",
+        lambda t, pad=0: (t != pad)[:, None, None].expand(-1, -1, t.size(1), -1),
+        "The row is repeated for every query, shape (batch, 1, n, n). That says nothing new, and "
+        "in cross-attention the queries have another length, so it does not fit. Leave the query "
+        "axis at 1 and let broadcasting repeat it: (batch, 1, 1, n).",
+    ),
+    Mistake(
+        "stops-at-first-pad",
+        lambda t, pad=0: _up_to_the_first_pad(t, pad)[:, None, None],
+        _RIGHT_ONLY.format(how="everything from the first pad on is hidden"),
+    ),
+    Mistake(
+        "counts-tokens",
+        lambda t, pad=0: _by_count(t, pad)[:, None, None],
+        _RIGHT_ONLY.format(how="the tokens are counted and that many first places opened"),
+    ),
+    Mistake(
+        "up-to-last-token",
+        lambda t, pad=0: _up_to_the_last_token(t, pad)[:, None, None],
+        _RIGHT_ONLY.format(how="everything up to the last token is opened, pads included"),
+    ),
+    Mistake(
+        "from-first-token",
+        lambda t, pad=0: _from_the_first_token(t, pad)[:, None, None],
+        "Everything from the first token on is opened, pads included: right only for padding on "
+        "the left. Decide token by token, wherever the padding is: `tokens != pad_id`.",
+    ),
+    Mistake(
+        "two-axes",
+        lambda t, pad=0: t != pad,
+        _SHAPE.format(given="(batch, n)", what=_LINED_UP),
+    ),
+    Mistake(
+        "two-axes-inverted",
+        lambda t, pad=0: t == pad,
+        _INVERTED + " The shape lacks two axes too: (batch, 1, 1, n), `[:, None, None, :]`.",
+    ),
+    Mistake(
+        "three-axes",
+        lambda t, pad=0: (t != pad)[:, None],
+        _SHAPE.format(given="(batch, 1, n)", what=_THREE),
+    ),
+    Mistake(
+        "three-axes-inverted",
+        lambda t, pad=0: (t == pad)[:, None],
+        _INVERTED + " The shape lacks an axis too: (batch, 1, 1, n), `[:, None, None, :]`.",
+    ),
+    Mistake(
+        "query-axis-three-axes",
+        lambda t, pad=0: (t != pad)[:, :, None],
+        "The tokens lie along the query axis, shape (batch, n, 1), and the head axis is missing. "
+        "Keys are hidden, and keys are the last axis: `[:, None, None, :]`, (batch, 1, 1, n).",
+    ),
+    Mistake(
+        "tokens-first",
+        lambda t, pad=0: (t != pad)[:, :, None, None],
+        "The tokens lie along the head axis, shape (batch, n, 1, 1). Scores are (batch, heads, "
+        "n_q, n_k) and keys are the last axis: `[:, None, None, :]`.",
+    ),
+    Mistake(
+        "batch-misplaced",
+        lambda t, pad=0: (t != pad)[None, None],
+        "The new axes stand in front: shape (1, 1, batch, n), so that the sentences of the batch "
+        "are taken for queries. The batch has to stay the first axis: `[:, None, None, :]`.",
+    ),
+    Mistake(
+        "batch-second",
+        lambda t, pad=0: (t != pad)[None, :, None],
+        "The batch stands on the axis of the heads: shape (1, batch, 1, n). It has to be the "
+        "first axis: `[:, None, None, :]`, (batch, 1, 1, n).",
+    ),
+    Mistake(
+        "transposed",
+        lambda t, pad=0: (t != pad).T[:, None, None],
+        "Batch and length are exchanged: shape (n, 1, 1, batch). Rows of `tokens` are sentences "
+        "and stay the first axis; only new axes are needed, no transpose.",
+    ),
+    Mistake(
+        "first-sentence-for-all",
+        lambda t, pad=0: (t[:1] != pad)[:, None, None].expand(t.size(0), -1, -1, -1),
+        "Every sentence gets the mask of the first one. Sentences have different lengths, so each "
+        "needs its own row: compare the whole batch, `tokens != pad_id`.",
+    ),
+    Mistake(
+        "any-over-batch",
+        lambda t, pad=0: (t != pad).any(0).expand(t.size(0), 1, 1, -1),
+        "A position is opened for all sentences as soon as one of them has a token there. Each "
+        "sentence needs its own row: no reduction over the batch.",
+    ),
+    Mistake(
+        "all-over-batch",
+        lambda t, pad=0: (t != pad).all(0).expand(t.size(0), 1, 1, -1),
+        "A position is hidden in all sentences as soon as one of them is padded there. Each "
+        "sentence needs its own row: no reduction over the batch.",
+    ),
+    Mistake(
+        "no-mask",
+        lambda t, pad=0: torch.ones(t.size(0), 1, 1, t.size(1), dtype=torch.bool),
+        "Every entry is True, so the padding is attended to. Pads have embeddings like any other "
+        "token and take their share of the softmax. Compare: `tokens != pad_id`.",
+    ),
+    Mistake(
+        "causal-too",
+        lambda t, pad=0: (
+            (t != pad)[:, None, None] & torch.ones(t.size(1), t.size(1), dtype=torch.bool).tril()
+        ),
+        "A causal mask is mixed in. The padding mask serves the encoder and cross-attention, "
+        "where every query sees all real tokens; the combination is `masks.target`. Only hide "
+        "the pads: (batch, 1, 1, n).",
+    ),
+    Mistake(
+        "float-ones",
+        lambda t, pad=0: (t != pad)[:, None, None].float(),
+        _FLOATS.format(kind="floats"),
+    ),
+    Mistake(
+        "float-inverted",
+        lambda t, pad=0: (t == pad)[:, None, None].float(),
+        _INVERTED + " It is made of floats besides, where booleans are asked for.",
+    ),
+    Mistake(
+        "integer-ones",
+        lambda t, pad=0: (t != pad)[:, None, None].long(),
+        _FLOATS.format(kind="integers"),
+    ),
+    Mistake(
+        "integer32-ones",
+        lambda t, pad=0: (t != pad)[:, None, None].int(),
+        _FLOATS.format(kind="integers"),
+    ),
+    Mistake(
+        "additive",
+        lambda t, pad=0: torch.zeros(t.shape).masked_fill(t == pad, float("-inf"))[:, None, None],
+        _ADDITIVE,
+    ),
+    Mistake(
+        "additive-large",
+        lambda t, pad=0: (t == pad)[:, None, None].float() * -1e9,
+        _ADDITIVE,
+    ),
+    Mistake(
+        "tokens-kept",
+        lambda t, pad=0: t.masked_fill(t == pad, 0)[:, None, None],
+        "The token ids themselves come back. A mask holds only True and False: return the "
+        "comparison `tokens != pad_id`, not the tokens it selects.",
+    ),
+    Mistake(
+        "padded-to-longest",
+        lambda t, pad=0: F.pad(t, (0, 1), value=pad).ne(pad)[:, None, None],
+        "The mask has one column too many. It must have one entry for each column of `tokens`: "
+        "(batch, 1, 1, n).",
+    ),
+)
+
+PADDING = Exercise(
+    id="masks.padding",
+    title="The padding mask",
+    kind="code",
+    difficulty=2,
+    minutes=8,
+    signature="padding_mask(tokens: LongTensor (B, n), pad_id: int = 0) -> BoolTensor (B, 1, 1, n)",
+    statement=(
+        "Sentences of a batch are padded with `pad_id` to one length. Return the boolean mask of "
+        "shape (B, 1, 1, n) that is True at real tokens and False at padding, wherever the "
+        "padding is: on the right, on the left, or in between."
+    ),
+    objective="Hide the padding as a key, in a shape that broadcasts over heads and queries.",
+    prerequisite="masks.causal",
+    hints=(
+        "Scores have the shape (batch, heads, n_q, n_k). Which of these axes does a padded token "
+        "that must not be attended to belong to: the queries or the keys?",
+        "One comparison says for every token whether it is real; `None` in an index adds an axis "
+        "of length 1, which broadcasting repeats over heads and queries.",
+        "`is_token = tokens != pad_id` is (B, n). Index it so that B stays first and n stays "
+        "last, with two axes of length 1 between them.",
+    ),
+    reference=padding_mask,
+    explanation=(
+        "Padding has to be hidden as a key: the softmax of every query runs over the keys, and a "
+        "pad would take its share. As a query it may do what it likes, since nobody attends to it "
+        "and the loss skips it. So the row of (B, n) booleans goes on the key axis, the last one, "
+        "and the axes of heads and queries stay 1: the same mask then serves self-attention and "
+        "cross-attention, whatever the number of queries."
+    ),
+    cases=(
+        tokens_case("two sentences, the second padded", [[5, 6, 7, 2], [8, 2, 0, 0]]),
+        tokens_case("padding on the left", [[0, 0, 9, 5, 2], [1, 4, 6, 7, 2], [0, 3, 4, 4, 2]]),
+        tokens_case("padding in the middle", [[1, 7, 0, 0, 5, 2], [1, 0, 5, 0, 6, 2]]),
+        tokens_case(
+            "pad_id = 3, and 0 a real token",
+            [[1, 0, 5, 2, 3, 3], [4, 0, 0, 9, 2, 3], [1, 3, 5, 0, 3, 2]],
+            3,
+        ),
+        tokens_case("as many sentences as tokens", [[4, 2, 0], [1, 5, 2], [2, 0, 0]]),
+        tokens_case("a sentence of padding alone", [[0, 0, 0], [7, 2, 0]]),
+        tokens_case("one sentence of one token", [[5]]),
+        tokens_case("one sentence, pad_id = 1", [[6, 1, 5, 8]], 1),
+    ),
+    mistakes=MISTAKES,
+    alternatives=(_by_unsqueezing, _by_viewing, _by_loops, _by_filling, _by_arithmetic),
+    starter=(
+        "def padding_mask(tokens, pad_id=0):\n"
+        '    """(B, n) -> boolean (B, 1, 1, n), True at real tokens, wherever the padding is."""\n'
+        "    ...  # your code"
+    ),
+)

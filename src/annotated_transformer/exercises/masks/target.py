@@ -1,0 +1,374 @@
+"""`masks.target`: what a decoder's query may attend to (section 3.2.3): causal and not padding."""
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.exercises.exercise import Exercise, Mistake
+from annotated_transformer.exercises.masks.tokens import tokens_case
+
+
+def target_mask(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    n = tokens.size(1)
+    is_token = (tokens != pad_id)[:, None, None, :]  # (batch, 1, 1, n): which keys exist
+    causal = torch.ones(n, n, dtype=torch.bool, device=tokens.device).tril()  # (n, n)
+    return is_token & causal  # (batch, 1, n, n)
+
+
+def _by_positions(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    position = torch.arange(tokens.size(1))
+    not_later = position <= position[:, None]
+    return torch.logical_and(not_later[None, None], tokens.ne(pad_id)[:, None, None, :])
+
+
+def _by_loops(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    batch, n = tokens.shape
+    mask = torch.zeros(batch, 1, n, n, dtype=torch.bool)
+    for sentence in range(batch):
+        for query in range(n):
+            for key in range(query + 1):
+                mask[sentence, 0, query, key] = bool(tokens[sentence, key] != pad_id)
+    return mask
+
+
+def _by_triangle_of_rows(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    n = tokens.size(1)
+    return (tokens != pad_id)[:, None, None].expand(-1, 1, n, n).tril()
+
+
+def _by_forbidding(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    n = tokens.size(1)
+    future = torch.triu(torch.ones(n, n, dtype=torch.bool), diagonal=1)
+    return ~(future | (tokens == pad_id)[:, None, None])
+
+
+def _by_multiplying(tokens: Tensor, pad_id: int = 0) -> Tensor:
+    n = tokens.size(1)
+    return (tokens != pad_id).float()[:, None, None] * torch.ones(n, n).tril() > 0
+
+
+def _causal(tokens: Tensor) -> Tensor:
+    n = tokens.size(1)
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def _strict(tokens: Tensor) -> Tensor:
+    return _causal(tokens) & ~_diagonal(tokens)
+
+
+def _diagonal(tokens: Tensor) -> Tensor:
+    return torch.eye(tokens.size(1), dtype=torch.bool)
+
+
+def _keys(tokens: Tensor, pad_id: int) -> Tensor:
+    return (tokens != pad_id)[:, None, None, :]
+
+
+def _queries(tokens: Tensor, pad_id: int) -> Tensor:
+    return (tokens != pad_id)[:, None, :, None]
+
+
+def _up_to_the_first_pad(tokens: Tensor, pad_id: int) -> Tensor:
+    return (tokens != pad_id).long().cumprod(dim=1).bool()[:, None, None]
+
+
+def _counted(tokens: Tensor, pad_id: int) -> Tensor:
+    lengths = (tokens != pad_id).sum(dim=1)
+    return (torch.arange(tokens.size(1)) < lengths[:, None])[:, None, None]
+
+
+def _additive(allowed: Tensor, penalty: float) -> Tensor:
+    return torch.zeros(allowed.shape).masked_fill(~allowed, penalty)
+
+
+_OR = (
+    "Causal *or* not padding: the two conditions are joined with `|`, so a key is allowed as "
+    "soon as one holds. Every query then sees all real tokens, the future included, and early "
+    "pads too. Both must hold: `&`."
+)
+_FLOATS = (
+    "The right entries are marked, but with {kind} instead of booleans. Torch would add such a "
+    "mask to the scores, which hides nothing. Keep both parts bool and join them with `&`."
+)
+_ADDITIVE = (
+    "This is an additive mask, zeros and huge negative numbers. Asked for is the boolean mask, "
+    "True = may attend."
+)
+_STRICT = (
+    "The diagonal is False: a position may not attend to itself, and the first query has no key "
+    "at all. The decoder's input is already shifted right, so keep the diagonal (`tril()`, "
+    "key <= query)."
+)
+_NO_HEADS = (
+    "The head axis is missing: the shape is (batch, n, n). Against scores of (batch, heads, n_q, "
+    "n_k) its batch would line up with the heads. Asked for is (batch, 1, n, n): index the "
+    "padding row with `[:, None, None, :]`."
+)
+_RIGHT_ONLY = (
+    "Pads are found by {how}, which is right only where all padding stands at the end (right "
+    "padding). Decide token by token: `tokens != pad_id`."
+)
+_KEY_INVERTED = (
+    "The padding half is inverted: `tokens == pad_id` is True at the pads, so queries attend to "
+    "padding and to no real token. True means may attend: `!=`."
+)
+
+MISTAKES = (
+    Mistake("or-for-and", lambda t, pad=0: _keys(t, pad) | _causal(t), _OR),
+    Mistake(
+        "only-causal",
+        lambda t, pad=0: _causal(t).expand(t.size(0), 1, -1, -1),
+        "Only the causal half is there, the padding half is missing: pads among the keys stay "
+        "visible. With padding on the right this shows only at padded queries; with padding on "
+        "the left or in the middle real tokens attend to pads. Join it with `tokens != pad_id`.",
+    ),
+    Mistake(
+        "only-causal-two-axes",
+        lambda t, pad=0: _causal(t),
+        "This is the causal mask alone, (n, n): the padding half is missing, and with it the "
+        "batch axis. Join it with `(tokens != pad_id)[:, None, None, :]`: (batch, 1, n, n).",
+    ),
+    Mistake(
+        "only-causal-one-sentence",
+        lambda t, pad=0: _causal(t)[None, None],
+        "This is the causal mask alone, (1, 1, n, n): the padding half is missing, and with it "
+        "the batch. Join it with `(tokens != pad_id)[:, None, None, :]`: (batch, 1, n, n).",
+    ),
+    Mistake(
+        "only-padding",
+        lambda t, pad=0: _keys(t, pad),
+        "This is the padding mask alone, (batch, 1, 1, n): the causal half is missing, so every "
+        "query sees the future it has to predict. Join it with the lower triangle: `&`.",
+    ),
+    Mistake(
+        "only-padding-expanded",
+        lambda t, pad=0: _keys(t, pad).expand(-1, -1, t.size(1), -1),
+        "Only the padding half is there, the causal half is missing: every query sees the future "
+        "it has to predict. Join it with the lower triangle: `&`.",
+    ),
+    Mistake(
+        "pads-on-queries",
+        lambda t, pad=0: _queries(t, pad) & _causal(t),
+        "The padding is put on the query axis, `[:, None, :, None]`: rows of padded queries are "
+        "closed, and real tokens still attend to padded keys. Pads are hidden as keys, the last "
+        "axis: `[:, None, None, :]`.",
+    ),
+    Mistake(
+        "pads-on-queries-too",
+        lambda t, pad=0: _queries(t, pad) & _keys(t, pad) & _causal(t),
+        "Padded queries are masked as well as padded keys. The loss skips padded queries, so they "
+        "need no mask, and their empty rows are what makes NaN in a softmax. The mask is causal "
+        "and key-is-not-padding, nothing about the query.",
+    ),
+    Mistake(
+        "pads-on-queries-or-keys",
+        lambda t, pad=0: (_queries(t, pad) | _keys(t, pad)) & _causal(t),
+        "A pad is visible here whenever the query is a real token, because query and key are "
+        "joined with `|`. Only the key decides: causal `&` key-is-not-padding.",
+    ),
+    Mistake(
+        "or-on-queries",
+        lambda t, pad=0: _queries(t, pad) | _causal(t),
+        "Two things at once: the padding is put on the query axis, and it is joined with `|`. "
+        "Pads are hidden as keys (the last axis), and both conditions must hold: `&`.",
+    ),
+    Mistake(
+        "inverted",
+        lambda t, pad=0: ~(_keys(t, pad) & _causal(t)),
+        "The whole mask is inverted: True stands where attention is forbidden (the future and "
+        "the pads). Here True means may attend: drop the `~`.",
+    ),
+    Mistake(
+        "inverted-key-and-future",
+        lambda t, pad=0: ~_keys(t, pad) & ~_causal(t),
+        "Both halves are inverted: True stands at pads in the future. Here True means may attend: "
+        "real tokens (`!=`) and the past with the diagonal (`tril`). Note that `~(a & b)` is "
+        "`~a | ~b`.",
+    ),
+    Mistake("padding-inverted", lambda t, pad=0: ~_keys(t, pad) & _causal(t), _KEY_INVERTED),
+    Mistake(
+        "causal-inverted",
+        lambda t, pad=0: _keys(t, pad) & ~_causal(t),
+        "The causal half is inverted: each query sees the future alone and nothing of the past. "
+        "True means may attend: take the lower triangle with its diagonal, `tril()`.",
+    ),
+    Mistake(
+        "upper-triangle",
+        lambda t, pad=0: _keys(t, pad) & _causal(t).T,
+        "The causal half is transposed: the upper triangle lets each query see itself and the "
+        "future. Rows are queries, columns are keys, so the past is the lower triangle: `tril`, "
+        "not `triu`.",
+    ),
+    Mistake("strict-diagonal", lambda t, pad=0: _keys(t, pad) & _strict(t), _STRICT),
+    Mistake(
+        "strict-only-causal",
+        lambda t, pad=0: _strict(t).expand(t.size(0), 1, -1, -1),
+        _STRICT + " And the padding half is missing: join with `tokens != pad_id`.",
+    ),
+    Mistake(
+        "one-ahead",
+        lambda t, pad=0: _keys(t, pad) & torch.ones_like(_causal(t)).tril(1),
+        "Every query may attend to the key right after it: the diagonal is off by one, and that "
+        "key is the word to be predicted. Use `tril()` without an offset, key <= query.",
+    ),
+    Mistake(
+        "diagonal-always-open",
+        lambda t, pad=0: (_keys(t, pad) & _causal(t)) | _diagonal(t),
+        "The diagonal is always open, even where it is a pad, probably so that no row is empty. "
+        "But then pads attend to pads; empty rows are the attention function's affair (it returns "
+        "zeros). The mask is exactly causal `&` key-is-not-padding.",
+    ),
+    Mistake(
+        "exclusive-or",
+        lambda t, pad=0: _keys(t, pad) ^ _causal(t),
+        "The two conditions are joined with `^`, exclusive or, which is True where exactly one of "
+        "them holds. Both must hold: `&`.",
+    ),
+    Mistake(
+        "ignores-pad-id",
+        lambda t, pad=0: _keys(t, 0) & _causal(t),
+        "The argument `pad_id` is ignored: the code takes 0 for padding (`!= 0` or `> 0`). A "
+        "vocabulary whose padding is another number gets its pads attended to. Compare with "
+        "`pad_id`.",
+    ),
+    Mistake(
+        "greater-than-pad-id",
+        lambda t, pad=0: (t > pad)[:, None, None] & _causal(t),
+        "`tokens > pad_id` also hides real tokens whose id is smaller than pad_id. Ids have no "
+        "order that means anything: compare for difference, `!=`.",
+    ),
+    Mistake(
+        "stops-at-first-pad",
+        lambda t, pad=0: _up_to_the_first_pad(t, pad) & _causal(t),
+        _RIGHT_ONLY.format(how="hiding everything from the first one on"),
+    ),
+    Mistake(
+        "counts-tokens",
+        lambda t, pad=0: _counted(t, pad) & _causal(t),
+        _RIGHT_ONLY.format(how="counting the tokens of each sentence"),
+    ),
+    Mistake(
+        "without-head-axis",
+        lambda t, pad=0: (_keys(t, pad) & _causal(t))[:, 0],
+        _NO_HEADS,
+    ),
+    Mistake(
+        "or-without-head-axis",
+        lambda t, pad=0: (_keys(t, pad) | _causal(t))[:, 0],
+        _OR + " The head axis is missing too: (batch, 1, n, n).",
+    ),
+    Mistake(
+        "queries-without-head-axis",
+        lambda t, pad=0: (_queries(t, pad) & _causal(t))[:, 0],
+        "The padding lies along the queries, and the head axis is missing: (batch, n, n). Pads "
+        "are hidden as keys: index the padding row with `[:, None, None, :]`, (batch, 1, n, n).",
+    ),
+    Mistake(
+        "batch-against-queries",
+        lambda t, pad=0: (t != pad) & _causal(t),
+        "`tokens != pad_id` is (batch, n) and is joined as it is with (n, n): the sentences line "
+        "up with the queries, which either fails or mixes them silently. Add the axes of heads "
+        "and queries first: `[:, None, None, :]`.",
+    ),
+    Mistake(
+        "one-row-for-the-batch",
+        lambda t, pad=0: (_keys(t, pad).all(0, keepdim=True) & _causal(t)).expand(
+            t.size(0), -1, -1, -1
+        ),
+        "A key is hidden in all sentences as soon as one of them is padded there. Each sentence "
+        "has its own padding: no reduction over the batch.",
+    ),
+    Mistake(
+        "first-sentence-for-all",
+        lambda t, pad=0: (_keys(t[:1], pad) & _causal(t)).expand(t.size(0), -1, -1, -1),
+        "Every sentence gets the mask of the first one. Each has its own padding: compare the "
+        "whole batch, `tokens != pad_id`.",
+    ),
+    Mistake(
+        "float-ones",
+        lambda t, pad=0: (_keys(t, pad) & _causal(t)).float(),
+        _FLOATS.format(kind="floats"),
+    ),
+    Mistake(
+        "integer-ones",
+        lambda t, pad=0: (_keys(t, pad) & _causal(t)).long(),
+        _FLOATS.format(kind="integers"),
+    ),
+    Mistake(
+        "integer32-ones",
+        lambda t, pad=0: (_keys(t, pad) & _causal(t)).int(),
+        _FLOATS.format(kind="integers"),
+    ),
+    Mistake(
+        "sum-of-masks",
+        lambda t, pad=0: _keys(t, pad).float() + _causal(t).float(),
+        "The two masks are added: 2 where both conditions hold, 1 where one does. Adding is like "
+        "*or*, and the entries are floats. Join booleans with `&`.",
+    ),
+    Mistake(
+        "additive",
+        lambda t, pad=0: _additive(_keys(t, pad) & _causal(t), float("-inf")),
+        _ADDITIVE,
+    ),
+    Mistake(
+        "additive-large",
+        lambda t, pad=0: _additive(_keys(t, pad) & _causal(t), -1e9),
+        _ADDITIVE,
+    ),
+)
+
+TARGET = Exercise(
+    id="masks.target",
+    title="The decoder's mask",
+    kind="code",
+    difficulty=2,
+    minutes=8,
+    signature="target_mask(tokens: LongTensor (B, n), pad_id: int = 0) -> BoolTensor (B, 1, n, n)",
+    statement=(
+        "Return the mask of the decoder's self-attention for a padded batch: a query may attend "
+        "to a key when the key is not later than the query (causal) AND the key is not padding. "
+        "True = may attend; shape (B, 1, n, n), one axis of length 1 for the heads."
+    ),
+    objective="Combine the two masks so that a decoder sees neither the future nor the padding.",
+    prerequisite="masks.causal and masks.padding",
+    hints=(
+        "Two conditions, and attention is allowed only when both hold. Which operator joins two "
+        "boolean tensors that way?",
+        "The padding half is (B, 1, 1, n) and the causal half (n, n). Which shape does "
+        "broadcasting make of the two?",
+        "`(tokens != pad_id)[:, None, None, :] & causal`, with causal the lower triangle of a "
+        "boolean (n, n) of ones.",
+    ),
+    reference=target_mask,
+    explanation=(
+        "The padding half speaks of keys alone, so it is (B, 1, 1, n); the causal half is the "
+        "same for every sentence, so it is (n, n). `&` broadcasts them to (B, 1, n, n). With "
+        "padding on the left a row can be empty: that is right, and attention answers such a "
+        "query with zeros."
+    ),
+    cases=(
+        tokens_case("three tokens and a pad", [[1, 5, 6, 0]]),
+        tokens_case("two sentences, one padded on the left", [[1, 4, 7, 2, 0], [0, 0, 1, 9, 2]]),
+        tokens_case("padding in the middle", [[1, 7, 0, 5, 2, 6], [1, 0, 0, 8, 2, 0]]),
+        tokens_case(
+            "pad_id = 3, and 0 a real token",
+            [[1, 0, 4, 3, 2], [3, 5, 0, 2, 3], [0, 3, 6, 2, 3]],
+            3,
+        ),
+        tokens_case("as many sentences as tokens", [[1, 0, 2], [0, 1, 5], [1, 2, 0]]),
+        tokens_case("a sentence of padding alone", [[0, 0, 0], [1, 7, 2]]),
+        tokens_case("one sentence of one token", [[1]]),
+    ),
+    mistakes=MISTAKES,
+    alternatives=(
+        _by_positions,
+        _by_loops,
+        _by_triangle_of_rows,
+        _by_forbidding,
+        _by_multiplying,
+    ),
+    starter=(
+        "def target_mask(tokens, pad_id=0):\n"
+        '    """(B, n) -> boolean (B, 1, n, n): causal and key-is-not-padding."""\n'
+        "    ...  # your code"
+    ),
+)
