@@ -141,14 +141,15 @@ def corpus_likelihood(model: Transformer, batches: Iterable[SentenceBatch]) -> L
     out, since the smoothed loss cannot fall to zero and its exponential is no perplexity
     (section 5.4). Padding counts nowhere. Raises CallError when no batch holds a token.
     """
-    was_training = model.training
+    was_training, device = model.training, model.projection.weight.device
     model.eval()
     loss, correct, tokens = 0.0, 0, 0
     for batch in batches:
-        src_mask = padding_mask(batch.src, model.config.pad_id)  # (batch, 1, 1, n_src)
-        memory = model.encode(batch.src, src_mask)  # (batch, n_src, d_model)
-        hidden = model.decode(memory, batch.tgt[:, :-1], src_mask)  # (batch, n_tgt - 1, d_model)
-        labels = batch.tgt[:, 1:]  # position t of the input predicts token t + 1
+        src, tgt = batch.src.to(device), batch.tgt.to(device)
+        src_mask = padding_mask(src, model.config.pad_id)  # (batch, 1, 1, n_src)
+        memory = model.encode(src, src_mask)  # (batch, n_src, d_model)
+        hidden = model.decode(memory, tgt[:, :-1], src_mask)  # (batch, n_tgt - 1, d_model)
+        labels = tgt[:, 1:]  # position t of the input predicts token t + 1
         real = labels != model.config.pad_id
         for rows, row_labels in zip(
             torch.split(hidden[real], ROWS_PER_PROJECTION),  # (rows, d_model)

@@ -1,0 +1,70 @@
+"""Options and output that several commands share."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def add_run_dir(parser: argparse.ArgumentParser) -> None:
+    """The run directory of a trained model."""
+    parser.add_argument(
+        "--run-dir", type=Path, required=True, help="folder of the run, as given to `train`"
+    )
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Beam size and length penalty; the defaults are the paper's (section 6.1)."""
+    parser.add_argument("--beam", type=positive, default=4, help="beam size (default 4)")
+    parser.add_argument(
+        "--alpha", type=not_negative, default=0.6, help="length penalty (default 0.6)"
+    )
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Where to compute."""
+    parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    parser.add_argument("--threads", type=positive, help="CPU threads; default all")
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Text for people or one JSON object for programs."""
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="json: one object, nothing else"
+    )
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} was given, and at least 1 is expected")
+    return number
+
+
+def not_negative(text: str) -> float:
+    """A number of at least 0."""
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} was given, and a number from 0 on is expected")
+    return number
+
+
+def print_json(values: dict[str, Any]) -> None:
+    """One JSON object on standard output, in UTF-8 whatever the locale."""
+    print_lines([json.dumps(values, indent=2, ensure_ascii=False)])
+
+
+def print_lines(lines: list[str]) -> None:
+    """Lines on standard output, in UTF-8 whatever the locale."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write("".join(line + "\n" for line in lines).encode("utf-8"))
+    sys.stdout.buffer.flush()
+
+
+def show_progress(what: str, done: int, total: int) -> None:
+    """A line that overwrites itself, on standard error, only where somebody watches."""
+    if sys.stderr.isatty():
+        end = "\n" if done == total else ""
+        print(f"\r{what}: {done:,} of {total:,} sentences", end=end, file=sys.stderr, flush=True)

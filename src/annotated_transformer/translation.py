@@ -1,0 +1,178 @@
+"""From sentences to sentences: encode, sort by length, search in batches, decode, put in order."""
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from annotated_transformer.data import Vocabulary, collate, token_batches
+from annotated_transformer.decoding import beam_search
+from annotated_transformer.errors import WorkError
+from annotated_transformer.inspection import recording_attention
+from annotated_transformer.transformer import Transformer
+
+logger = logging.getLogger(__name__)
+
+MAX_EXTRA = 50  # section 6.1: a translation has at most so many tokens more than its source
+LONGEST_SOURCE = 1024  # tokens; attention needs memory for the square of this
+
+Progress = Callable[[int, int], None]  # called with how many sentences are done, and of how many
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One translation of one sentence, and how the search ranked it."""
+
+    text: str
+    score: float  # log-probability over length penalty: higher is better
+    log_probability: float  # in nats, of all tokens and eos
+    tokens: tuple[int, ...]  # bos first; eos last, unless the length limit ended it
+
+
+@dataclass(frozen=True)
+class CrossAttention:
+    """What each piece of a translation looked at, by layer and head."""
+
+    source: list[str]  # (n_src,) pieces, eos last
+    target: list[str]  # (n_tgt,) pieces as they were predicted, eos last
+    weights: list[list[list[list[float]]]]  # (num_layers, num_heads, n_tgt, n_src)
+
+
+def translate_sentences(
+    model: Transformer,
+    vocabulary: Vocabulary,
+    sentences: Sequence[str],
+    *,
+    beam_size: int = 4,
+    alpha: float = 0.6,
+    batch_tokens: int = 2048,
+    progress: Progress | None = None,
+) -> list[str]:
+    """The best translation of each sentence, in the order given; "" where there is none.
+
+    The defaults of the search are the paper's (section 6.1). See `nbest_translations`.
+    """
+    found = nbest_translations(
+        model,
+        vocabulary,
+        sentences,
+        beam_size=beam_size,
+        alpha=alpha,
+        batch_tokens=batch_tokens,
+        progress=progress,
+    )
+    return [translations[0].text if translations else "" for translations in found]
+
+
+def nbest_translations(
+    model: Transformer,
+    vocabulary: Vocabulary,
+    sentences: Sequence[str],
+    *,
+    beam_size: int = 4,
+    alpha: float = 0.6,
+    nbest: int = 1,
+    batch_tokens: int = 2048,
+    first_line: int = 1,
+    progress: Progress | None = None,
+) -> list[list[Translation]]:
+    """The nbest translations of each sentence, best first, in the order given.
+
+    An empty sentence has none, and neither has one of more tokens than `longest_source`, of which
+    a warning is logged under its line number.
+
+    Args:
+        model: a trained model, on any device.
+        vocabulary: the one that it was trained with.
+        sentences: plain text, one sentence each.
+        beam_size: how many beginnings are kept (section 6.1).
+        alpha: of the length penalty (section 6.1).
+        nbest: how many translations of each sentence are wanted.
+        batch_tokens: source tokens in a batch, padding counted; more need more memory.
+        first_line: the number of the first sentence in warnings.
+        progress: told after each batch how far it is.
+
+    Raises:
+        WorkError: if the model's output is not a number, so that nothing can be searched.
+    """
+    sources = source_ids(vocabulary, sentences)
+    limit = longest_source(model)
+    for index, ids in enumerate(sources):
+        if len(ids) > limit:
+            logger.warning(
+                "line %d has %d tokens and at most %d can be translated: it is left empty",
+                first_line + index,
+                len(ids),
+                limit,
+            )
+    wanted = [index for index, ids in enumerate(sources) if 1 < len(ids) <= limit]
+    lengths = [(len(sources[index]), len(sources[index])) for index in wanted]
+    budget = max([batch_tokens, *(length for length, _ in lengths)])
+    translations: list[list[Translation]] = [[] for _ in sentences]
+    done = 0
+    for batch in token_batches(lengths, budget, seed=0, epoch=0):
+        indices = [wanted[place] for place in batch]
+        src = collate([sources[index] for index in indices], vocabulary.pad_id)  # (batch, n_src)
+        found = beam_search(
+            model, src.to(device_of(model)), beam_size, alpha, max_extra=MAX_EXTRA, nbest=nbest
+        )
+        for index, hypotheses in zip(indices, found, strict=True):
+            if not hypotheses or not math.isfinite(hypotheses[0].score):
+                raise WorkError(
+                    "the model's output is not a number: its weights are damaged, or the run "
+                    "diverged; use an earlier checkpoint or train anew."
+                )
+            translations[index] = [
+                Translation(
+                    vocabulary.decode(hypothesis.tokens),
+                    hypothesis.score,
+                    hypothesis.log_probability,
+                    hypothesis.tokens,
+                )
+                for hypothesis in hypotheses
+            ]
+        done += len(indices)
+        if progress is not None:
+            progress(done, len(wanted))
+    return translations
+
+
+@torch.inference_mode()
+def cross_attention(
+    model: Transformer, vocabulary: Vocabulary, sentence: str, translation: Translation
+) -> CrossAttention:
+    """The cross-attention weights of a translation, given its source; model in evaluation mode."""
+    [source] = source_ids(vocabulary, [sentence])
+    device = device_of(model)
+    with recording_attention(model) as recorded:
+        model(
+            torch.tensor([source], device=device),
+            torch.tensor([translation.tokens[:-1]], device=device),
+        )
+    names = [
+        f"decoder.layers.{number}.cross_attention" for number in range(model.config.num_layers)
+    ]
+    return CrossAttention(
+        source=vocabulary.pieces(source),
+        target=vocabulary.pieces(translation.tokens[1:]),
+        weights=[recorded[name][0].tolist() for name in names],
+    )
+
+
+def source_ids(vocabulary: Vocabulary, sentences: Sequence[str]) -> list[list[int]]:
+    """The ids of each sentence with eos behind, as in training."""
+    return [[*ids, vocabulary.eos_id] for ids in vocabulary.encode_batch(sentences)]
+
+
+def longest_source(model: Transformer) -> int:
+    """How many tokens a source may have: a learned table of positions ends, and memory does."""
+    if model.config.positions == "learned":
+        return min(LONGEST_SOURCE, model.config.max_positions - MAX_EXTRA)
+    return LONGEST_SOURCE
+
+
+def device_of(model: Transformer) -> torch.device:
+    """Where the model's weights lie."""
+    return model.projection.weight.device
