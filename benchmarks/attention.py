@@ -1,0 +1,62 @@
+"""Which form of attention is fastest on this CPU: fused or in three operations, fp32 or bf16.
+
+Run `python benchmarks/attention.py`. Prints, for several lengths, the median time of forward and
+backward relative to the fused kernel in float32, measured in turn in one process.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from annotated_transformer.attention import scaled_dot_product_attention
+
+TOKENS = 2048  # a batch, whatever the length of its sentences
+
+
+def three_operations(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """Scores, softmax, weighted sum."""
+    scores = (query * query.size(-1) ** -0.5) @ key.transpose(-2, -1)
+    return scores.masked_fill(~mask, float("-inf")).softmax(-1) @ value
+
+
+FORMS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
+    "fused": functional.scaled_dot_product_attention,
+    "three operations": three_operations,
+    "teaching path": lambda q, k, v, mask: scaled_dot_product_attention(q, k, v, mask)[0],
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    print(f"torch {torch.__version__}, {arguments.threads} threads, {TOKENS} tokens, 4 heads of 32")
+    for n in (14, 32, 64, 128, 256):
+        batch = TOKENS // n
+        mask = torch.ones(batch, 1, 1, n, dtype=torch.bool)
+        mask[:, :, :, -1] = torch.rand(batch, 1, 1) > 0.3
+        times: dict[tuple[str, torch.dtype], list[float]] = {}
+        for _ in range(arguments.repeats):
+            for dtype in (torch.float32, torch.bfloat16):
+                x = torch.randn(3, batch, 4, n, 32, dtype=dtype, requires_grad=True)
+                for name, form in FORMS.items():
+                    began = time.perf_counter()
+                    form(*x, mask).sum().backward()
+                    times.setdefault((name, dtype), []).append(time.perf_counter() - began)
+        reference = statistics.median(times["fused", torch.float32])
+        cells = [
+            f"{name} {str(dtype).removeprefix('torch.')} {statistics.median(t) / reference:.2f}"
+            for (name, dtype), t in times.items()
+        ]
+        print(f"n = {n}: " + ", ".join(cells))
+
+
+if __name__ == "__main__":
+    main()
