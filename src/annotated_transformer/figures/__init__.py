@@ -5,6 +5,11 @@ shown through the package's own renderer.
 """
 
 from annotated_transformer.figures.curves import Curve, draw_curves
+from annotated_transformer.figures.heads import (
+    draw_scores_by_heads,
+    draw_split,
+    touch_heads_at_word,
+)
 from annotated_transformer.figures.matrices import (
     Panel,
     draw_attention_steps,
@@ -36,11 +41,14 @@ __all__ = [
     "draw_attention_steps",
     "draw_curves",
     "draw_matrices",
+    "draw_scores_by_heads",
+    "draw_split",
     "draw_weights",
     "ink_on",
     "new_figure",
     "show_figure",
     "show_quiz",
+    "touch_heads_at_word",
     "touch_masks",
     "touch_softmax_scale",
     "touch_weights",
