@@ -165,7 +165,8 @@ class Report:
         Python values), None where the rung has none.
     diagnosis: the sentences of the named mistakes, or of the isolated mechanism.
     mistakes: the names of the bank entries that match, the first the most specific.
-    next_hint: how to get the next hint. notes: remarks that do not decide.
+    next_hint: how to get the next hint. notes: remarks that do not decide. printed: the start of
+    what the candidate printed.
     """
 
     exercise_id: str
@@ -183,6 +184,7 @@ class Report:
     mistakes: tuple[str, ...] = ()
     next_hint: str | None = None
     notes: tuple[str, ...] = ()
+    printed: str = ""
 
     @property
     def mistake(self) -> str | None:

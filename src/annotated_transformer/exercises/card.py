@@ -1,0 +1,168 @@
+"""What a reader sees: a report, a hint, a solution or the progress as HTML and as plain text.
+
+The HTML carries its own small style, takes text and background from the page (so it is right in
+light and in dark), says every state in words, and is the same at every run: no times, no ids.
+"""
+
+import html
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from annotated_transformer.exercises.compare import Tolerance, close_mask
+from annotated_transformer.exercises.exercise import Report
+from annotated_transformer.exercises.showing import excerpt, show_number, show_value
+from annotated_transformer.exercises.values import Array
+
+STYLE = """<style>
+.at-card{border:1px solid rgba(128,128,128,.5);border-left:5px solid var(--at-state,#888);
+border-radius:4px;padding:.5em .9em;margin:.4em 0;color:inherit;background:transparent;
+font-size:.95em;line-height:1.5}
+.at-card.at-passed{--at-state:#2f9e5b}.at-card.at-wrong{--at-state:#d1603d}
+.at-card p{margin:.35em 0}.at-card pre{margin:.35em 0;padding:.3em .6em;background:transparent;
+color:inherit;border:1px solid rgba(128,128,128,.35);overflow-x:auto;white-space:pre-wrap}
+.at-card .at-pair{display:flex;flex-wrap:wrap;gap:.4em 1.6em}
+.at-card table{border-collapse:collapse;margin:.3em 0;width:auto;color:inherit;
+font-variant-numeric:tabular-nums;font-size:.9em}
+.at-card caption{text-align:left;font-weight:600;color:inherit;caption-side:top}
+.at-card th,.at-card td{padding:.1em .5em;text-align:right;color:inherit;
+border:1px solid rgba(128,128,128,.35);background:transparent}
+.at-card th{font-weight:400}.at-card td.at-off{font-weight:700;outline:2px solid currentColor;
+outline-offset:-2px}
+.at-card td.at-left,.at-card th.at-left{text-align:left}
+</style>"""
+SHADES = 4  # steps of the heat map's colour; more would not be told apart
+_MARKS = {True: "✓", False: "✗"}
+
+
+@dataclass(frozen=True)
+class Card:
+    """Something to show: `text` where only text can be shown, `markup` where HTML can."""
+
+    text: str
+    markup: str
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": self.text, "text/html": self.markup}
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def show(card: Card) -> None:
+    """Display in a notebook, print elsewhere."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        get_ipython = None
+    if get_ipython is None or get_ipython() is None:
+        print(card.text)
+        return
+    from IPython.display import display
+
+    display(card)  # type: ignore[no-untyped-call]
+
+
+def frame(inner: str, label: str, state: str = "") -> str:
+    """The box around a card; `state` is "passed", "wrong" or nothing."""
+    css = f"at-card at-{state}" if state else "at-card"
+    return f'{STYLE}<div class="{css}" role="group" aria-label="{html.escape(label)}">{inner}</div>'
+
+
+def prose(text: str) -> str:
+    """Plain text as paragraphs of HTML, `code` in backticks."""
+    parts = []
+    for line in text.splitlines():
+        escaped = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(line, quote=False))
+        parts.append(f"<p>{escaped}</p>")
+    return "".join(parts)
+
+
+def report_card(report: Report) -> Card:
+    """The card of a report: the state in words, the finding, the two matrices, the diagnosis."""
+    if report.rung == "unknown exercise":
+        return Card(report.message, frame(prose(report.message), "Unknown exercise", "wrong"))
+    state = "passed" if report.passed else "not yet right" if report.attempted else "to do"
+    mark = _MARKS[report.passed] if report.attempted else "○"
+    label = f"{report.exercise_id}: {state}"
+    title = html.escape(f"{report.exercise_id} · {report.title}")
+    inner = [f"<p><strong>{mark} {state}</strong> · {title}</p>", prose(report.finding)]
+    if report.given:
+        shown = f"Shown on {report.case}:" if report.rung != "other" else "The input:"
+        inner.append(f"{prose(shown)}<pre>{html.escape(report.given)}</pre>")
+    inner.append(_both(report))
+    if report.diagnosis:
+        inner.append(prose(report.diagnosis))
+    if report.printed and not report.passed:
+        printed = html.escape(report.printed.strip()[:300])
+        inner.append(f"<p>Your code printed:</p><pre>{printed}</pre>")
+    inner += [prose(f"Note: {note}") for note in report.notes]
+    if report.next_hint:
+        inner.append(prose(re.sub(r"^(\w+\(.*?\))", r"`\1`", report.next_hint)))
+    css = "passed" if report.passed else "wrong" if report.attempted else ""
+    return Card(report.message, frame("".join(inner), label, css))
+
+
+def _both(report: Report) -> str:
+    """Expected and got side by side: matrices as tables, anything else as text."""
+    if report.expected is None or report.rung in ("shape", "dtype", "type"):
+        return ""
+    expected, got = report.expected, report.got
+    if not (isinstance(expected, Array) and isinstance(got, Array)):
+        return _text_pair(expected, got)
+    if expected.array is None or got.array is None or expected.shape != got.shape:
+        return _text_pair(expected, got)
+    if expected.array.ndim == 0:
+        return _text_pair(expected, got)
+    wrong = ~close_mask(expected, got, Tolerance())
+    parts = [matrix("Expected", expected), matrix("Got (≠ marks what differs)", got, wrong)]
+    return f'<div class="at-pair">{"".join(parts)}</div>'
+
+
+def _text_pair(expected: Any, got: Any) -> str:
+    text = f"Expected: {show_value(expected)}\nGot:      {show_value(got)}"
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def matrix(caption: str, value: Array, wrong: np.ndarray[Any, Any] | None = None) -> str:
+    """A matrix as a table with its numbers, shaded by size; entries of `wrong` marked with ≠."""
+    assert value.array is not None
+    shown, remark = excerpt(value.array)
+    flags = excerpt(wrong)[0] if wrong is not None else np.zeros(shown.shape, dtype=bool)
+    rows, row_flags = np.atleast_2d(shown), np.atleast_2d(flags)
+    largest = _largest(rows)
+    head = "".join(f'<th scope="col">{column}</th>' for column in range(rows.shape[1]))
+    body = []
+    for position, (row, marks) in enumerate(zip(rows, row_flags, strict=True)):
+        cells = [
+            _cell(item, value.dtype, bool(mark), largest)
+            for item, mark in zip(row.tolist(), marks.tolist(), strict=True)
+        ]
+        label = f'<th scope="row">{position}</th>' if shown.ndim == 2 else ""
+        body.append(f"<tr>{label}{''.join(cells)}</tr>")
+    corner = "<td></td>" if shown.ndim == 2 else ""
+    title = html.escape(f"{caption}{remark}")
+    return (
+        f"<table><caption>{title}</caption><thead><tr>{corner}{head}</tr></thead>"
+        f"<tbody>{''.join(body)}</tbody></table>"
+    )
+
+
+def _largest(rows: np.ndarray[Any, Any]) -> float:
+    if rows.dtype.kind not in "fiub":
+        return 0.0
+    numbers = np.abs(rows.astype(np.float64))
+    return float(numbers[np.isfinite(numbers)].max(initial=0.0))
+
+
+def _cell(item: Any, dtype: str, wrong: bool, largest: float) -> str:
+    share = 0.0
+    if largest > 0 and isinstance(item, (bool, int, float)) and np.isfinite(item):
+        share = abs(item) / largest
+    shade = round(share * SHADES) / SHADES * 0.36
+    style = f' style="background:rgba(70,130,220,{shade:.2f})"' if shade else ""
+    css = ' class="at-off"' if wrong else ""
+    mark = "≠ " if wrong else ""
+    return f"<td{css}{style}>{mark}{html.escape(show_number(item, dtype))}</td>"

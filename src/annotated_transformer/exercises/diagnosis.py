@@ -1,0 +1,180 @@
+"""Which named mistake explains a candidate: the bank is run on the same cases and compared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotated_transformer.exercises.compare import Tolerance, same
+from annotated_transformer.exercises.exercise import Exercise, Mistake
+from annotated_transformer.exercises.ladder import ANSWER_TOLERANCE, Finding, Trial
+from annotated_transformer.exercises.outcomes import Outcome, outcome_of
+from annotated_transformer.exercises.values import Array, to_plain
+
+LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
+
+
+@dataclass(frozen=True)
+class Match:
+    """How well a mistake explains a candidate.
+
+    explained: wrong results that it shares; evidence: those among them that are values rather than
+    exceptions; unexplained: wrong results it does not share; contradicted: right results where the
+    mistake would have given a wrong one.
+    """
+
+    mistake: Mistake
+    explained: int
+    evidence: int
+    unexplained: int
+    contradicted: int
+
+    @property
+    def exact(self) -> bool:
+        """Everything the candidate does is what the mistake does."""
+        return self.explained > 0 and self.unexplained == self.contradicted == 0
+
+    @property
+    def convincing(self) -> bool:
+        """Exact, or the mistake together with another one: shared wrong values, few differences."""
+        return self.exact or (self.evidence > 0 and self.explained >= self.contradicted)
+
+    @property
+    def score(self) -> tuple[bool, int]:
+        """Higher explains better."""
+        return self.exact, 2 * self.explained - 2 * self.contradicted - self.unexplained
+
+
+def diagnose(exercise: Exercise, trials: Sequence[Trial]) -> Mistake | None:
+    """The bank entry that explains the candidate best, or None where none does."""
+    matches = [_match(mistake, trials) for mistake in exercise.mistakes]
+    convincing = [match for match in matches if match.convincing]
+    if not convincing:
+        return None
+    return max(convincing, key=lambda match: match.score).mistake
+
+
+def _match(mistake: Mistake, trials: Sequence[Trial]) -> Match:
+    explained = evidence = unexplained = contradicted = 0
+    for trial in trials:
+        entry = outcome_of(trial.exercise, trial.index, mistake.implementation, trial.got.dtype)
+        for part in PARTS:
+            wrong = not part(trial.expected, trial.got, trial.tolerance)
+            shared = part(entry, trial.got, trial.tolerance)
+            if wrong and shared:
+                explained += 1
+                evidence += trial.got.failure is None
+            elif wrong:
+                unexplained += 1
+            elif not shared:
+                contradicted += 1
+    return Match(mistake, explained, evidence, unexplained, contradicted)
+
+
+def same_result(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
+    """Equal values, or exceptions of one class."""
+    if one.failure is not None or other.failure is not None:
+        return (
+            one.failure is not None
+            and other.failure is not None
+            and one.failure.class_name == other.failure.class_name
+        )
+    return same(one.value, other.value, tolerance) or (
+        _dtype_apart(one, other) and same(one.value, other.value, LOOSE, any_float=True)
+    )
+
+
+def _dtype_apart(one: Outcome, other: Outcome) -> bool:
+    """Single tensors of two floating dtypes: the precision is lost on top of the mistake."""
+    a, b = one.value, other.value
+    return isinstance(a, Array) and isinstance(b, Array) and a.dtype != b.dtype
+
+
+def same_inputs_after(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
+    """Both left the inputs in the same state, where both came so far."""
+    if one.failure is not None or other.failure is not None:
+        return True
+    return same(one.after, other.after, tolerance)
+
+
+def same_gradients(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
+    """Equal gradients, or the same kind of failure of autograd."""
+    if one.failure is not None or other.failure is not None:
+        return True
+    if one.gradient_failure is not None or other.gradient_failure is not None:
+        return (
+            one.gradient_failure is not None
+            and other.gradient_failure is not None
+            and one.gradient_failure.class_name == other.gradient_failure.class_name
+        )
+    loose = Tolerance(tolerance.relative * 10, tolerance.absolute)
+    return same(one.gradients, other.gradients, loose, any_float=True)
+
+
+PARTS = (same_result, same_inputs_after, same_gradients)
+
+
+def wrong_answers(
+    exercise: Exercise, expected: dict[object, object], got: dict[object, object]
+) -> list[object]:
+    """The keys of an answer that are wrong or missing, in the order of the reference."""
+    return [
+        key
+        for key in expected
+        if key not in got or not same(expected[key], got[key], ANSWER_TOLERANCE)
+    ]
+
+
+def diagnose_answer(exercise: Exercise, key: object, got: object) -> Mistake | None:
+    """The bank entry that gives this wrong value for this key."""
+    for mistake in exercise.mistakes:
+        wrong = to_plain(mistake.implementation())
+        if key in wrong and same(wrong[key], got, ANSWER_TOLERANCE):
+            return mistake
+    return None
+
+
+def mechanism(finding: Finding, trials: Sequence[Trial]) -> str | None:
+    """Which mechanism is left standing in the input that failed, and how the numbers differ."""
+    trial = finding.trial
+    sentences = []
+    if trial is not None and finding.rung in ("values", "invariant", "finite"):
+        sound = [
+            other.case.isolates
+            for other in trials
+            if other.case.isolates
+            and other.index != trial.index
+            and same_result(other.expected, other.got, other.tolerance)
+        ]
+        if trial.case.isolates:
+            sentences.append(f"This input isolates {trial.case.isolates.rstrip('.')}.")
+        if sound:
+            parts = [part.split(":")[0] for part in dict.fromkeys(sound)]
+            sentences.append(f"Already right: {'; '.join(parts)}.")
+        if pattern := _pattern(finding.expected, finding.got):
+            sentences.append(pattern)
+    return " ".join(sentences) or None
+
+
+def _pattern(expected: object, got: object) -> str | None:
+    """A regularity of the difference between two tensors, said as a hint where to look."""
+    if not isinstance(expected, Array) or not isinstance(got, Array):
+        return None
+    a, b = expected.array, got.array
+    if a is None or b is None or a.shape != b.shape or a.size < 2:
+        return None
+    if a.dtype == bool and b.dtype == bool:
+        return "Every entry is the opposite of what it should be." if (a != b).all() else None
+    if a.dtype.kind not in "fiu" or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return None
+    if a.ndim >= 2 and a.shape[-1] == a.shape[-2] and np.allclose(a.swapaxes(-1, -2), b):
+        return "The last two axes are exchanged."
+    if np.allclose(np.sort(a, axis=None), np.sort(b, axis=None), rtol=1e-4):
+        return "The numbers are the right ones, but in other places."
+    where = np.abs(a) > 1e-12
+    ratios = b[where] / a[where]
+    if ratios.size > 1 and np.allclose(ratios, ratios[0], rtol=1e-4):
+        return f"Every number is {ratios[0]:.4g} times what it should be."
+    if np.allclose(b - a, (b - a).flat[0], rtol=1e-4):
+        return f"Every number is off by the same {(b - a).flat[0]:.4g}."
+    return None

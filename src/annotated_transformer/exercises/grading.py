@@ -1,0 +1,292 @@
+"""`grade`: one candidate against one exercise, from the isolated run to the report."""
+
+import difflib
+import dis
+import types
+from dataclasses import replace
+
+import torch
+
+from annotated_transformer.exercises import ladder
+from annotated_transformer.exercises.catalogue import find, ids
+from annotated_transformer.exercises.confinement import Limits
+from annotated_transformer.exercises.diagnosis import (
+    diagnose,
+    diagnose_answer,
+    mechanism,
+    wrong_answers,
+)
+from annotated_transformer.exercises.exercise import Candidate, Exercise, Report
+from annotated_transformer.exercises.ladder import Finding, Trial
+from annotated_transformer.exercises.outcomes import (
+    Outcome,
+    cases_of,
+    make_call,
+    outcome_of,
+    read_outcome,
+)
+from annotated_transformer.exercises.pristine import pristine
+from annotated_transformer.exercises.sandbox import Run, run_isolated
+from annotated_transformer.exercises.showing import show_call, write_report
+
+_STUB_OPERATIONS = frozenset(
+    (
+        *("RESUME", "NOP", "CACHE", "COPY_FREE_VARS", "MAKE_CELL", "PRECALL", "PUSH_NULL"),
+        *("LOAD_CONST", "LOAD_SMALL_INT", "POP_TOP", "RETURN_VALUE", "RETURN_CONST"),
+    )
+)
+
+
+def grade(
+    exercise_id: str,
+    candidate: Candidate,
+    *,
+    seed: int = 0,
+    limits: Limits | None = None,
+    method: str | None = None,
+) -> Report:
+    """Check `candidate` and say what is wrong with it. Never raises for what the candidate does.
+
+    exercise_id: as in the catalogue; for an unknown one the report names the nearest. seed: of the
+    learner, for exercises whose letters and sizes are drawn; 0 is the exercise as printed. limits:
+    of the isolated run, 5 seconds for all cases together unless given. method: see `run_isolated`.
+    """
+    exercise = find(exercise_id, seed)
+    if exercise is None:
+        return unknown(exercise_id)
+    return grade_exercise(exercise, candidate, limits=limits, method=method)
+
+
+def grade_exercise(
+    exercise: Exercise,
+    candidate: Candidate,
+    *,
+    limits: Limits | None = None,
+    method: str | None = None,
+) -> Report:
+    """`grade` for an exercise that need not be in the catalogue."""
+    limits = limits or Limits()
+    if is_stub(candidate):
+        return _not_attempted(exercise)
+    if not callable(candidate):
+        return _not_callable(exercise, candidate)
+    run = run_isolated(exercise, candidate, limits, method)
+    with pristine():
+        return _judge(exercise, run, limits)
+
+
+def is_stub(candidate: object) -> bool:
+    """True for a plain function whose body does nothing: `...`, `pass`, a docstring, `return None`.
+
+    Also for None and `...` themselves. Reads the code of plain functions only: looking at
+    attributes of other objects would run whatever they define.
+    """
+    if candidate is None or candidate is Ellipsis:
+        return True
+    if type(candidate) is not types.FunctionType:
+        return False
+    code = candidate.__code__
+    if len(code.co_code) > 200:
+        return False
+    steps = list(dis.get_instructions(code))
+    if any(step.opname == "RAISE_VARARGS" for step in steps):
+        return code.co_names == ("NotImplementedError",)
+    allowed = all(step.opname in _STUB_OPERATIONS for step in steps)
+    ends = [step.argval for step in steps if step.opname in ("LOAD_CONST", "RETURN_CONST")]
+    return allowed and bool(ends) and (ends[-1] is None or ends[-1] is Ellipsis)
+
+
+def _judge(exercise: Exercise, run: Run, limits: Limits) -> Report:
+    """The report on a run. Everything that decides is computed here, in the parent."""
+    trials, damaged = _trials(exercise, run)
+    if trials and all(_left_open(trial.got) for trial in trials):
+        return _not_attempted(exercise)
+    if run.end == "finished" and not damaged and len(trials) == len(cases_of(exercise)):
+        if exercise.asks_for_answers and trials[0].got.failure is None:
+            return _judge_answers(exercise, trials[0], run)
+        finding = ladder.climb(trials)
+        if finding is None:
+            return _passed(exercise, trials, run)
+    else:
+        finding = ladder.climb(trials) if not damaged else None
+        finding = _end_finding(exercise, run, limits, finding)
+    return _failed(exercise, finding, trials, run)
+
+
+def _trials(exercise: Exercise, run: Run) -> tuple[list[Trial], bool]:
+    """Each finished case beside the reference's outcome in the dtype that the candidate took."""
+    trials: list[Trial] = []
+    for index, case in enumerate(cases_of(exercise)):
+        if index not in run.outcomes:
+            continue
+        try:
+            got = read_outcome(run.outcomes[index])
+            default = str(case.dtype or got.dtype).removeprefix("torch.")
+            if got.dtype not in (default, "float64", "float32"):
+                raise ValueError("damaged value: a dtype that was not given")
+        except ValueError:
+            return trials, True
+        expected = outcome_of(exercise, index, exercise.reference, got.dtype)
+        trials.append(Trial(exercise, index, case, expected, got))
+    return trials, False
+
+
+def _left_open(outcome: Outcome) -> bool:
+    """The candidate says itself that it is not written: `...` or NotImplementedError."""
+    if outcome.failure is not None:
+        return outcome.failure.class_name == "NotImplementedError" and not outcome.failure.message
+    value = outcome.value
+    if isinstance(value, dict) and value:
+        return all(item is None or item is Ellipsis for item in value.values())
+    return value is Ellipsis
+
+
+def _end_finding(exercise: Exercise, run: Run, limits: Limits, earlier: Finding | None) -> Finding:
+    """What to say of a run that did not reach its last frame."""
+    if run.end in ("finished", "damaged"):
+        sentence = (
+            "What came back from the run could not be read: it wrote more than a result, or it "
+            "replaced library functions. Return the result and change nothing else."
+        )
+        return Finding("returns", sentence)
+    if earlier is not None and earlier.rung != "values":
+        return earlier
+    case = cases_of(exercise)[min(run.current, len(cases_of(exercise)) - 1)]
+    sentences = {
+        "time": f"Your code had not returned after {limits.seconds:g} seconds. Is there a loop "
+        "whose end is never reached?",
+        "exited": "Your code ended the whole Python process instead of returning a result.",
+        "killed": "Your code was stopped by the system, most likely for its use of memory or time.",
+        "crashed": "Your code crashed Python itself. Very deep recursion does that, or a call into "
+        "compiled code with arguments it does not expect.",
+        "unsendable": f"Your function cannot be copied to a process of its own: {run.printed}",
+    }
+    return Finding("returns", f"On {case.name}: {sentences[run.end]}")
+
+
+def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
+    """The report on a dictionary of named answers: every wrong key with its own sentence."""
+    expected, got = trial.expected.value, trial.got.value
+    if not isinstance(got, dict):
+        finding = ladder.structure(trial) or Finding("type", "Return a dict.", trial)
+        return _failed(exercise, finding, [], run)
+    wrong = wrong_answers(exercise, expected, got)
+    if not wrong:
+        return _passed(exercise, [trial], run)
+    open_keys = [key for key in wrong if got.get(key) in (None, Ellipsis)]
+    sentences, names = [], []
+    for key in wrong:
+        if key in open_keys:
+            sentences.append(f"{key!r} has no answer yet.")
+            continue
+        mistake = diagnose_answer(exercise, key, got[key])
+        names += [mistake.name] if mistake else []
+        text = mistake.sentence if mistake else "This is not the value."
+        sentences.append(f"{key!r} = {got[key]!r}: {text}")
+    right = len(expected) - len(wrong)
+    finding = Finding("values", f"{right} of {len(expected)} answers are right.", trial)
+    report = _failed(exercise, finding, [], run)
+    report = replace(
+        report,
+        case=None,
+        given=None,
+        got={key: got.get(key) for key in wrong},
+        diagnosis="\n".join(sentences),
+        mistakes=tuple(dict.fromkeys(names)),
+    )
+    return write_report(report)
+
+
+def _failed(exercise: Exercise, finding: Finding, trials: list[Trial], run: Run) -> Report:
+    mistake = diagnose(exercise, trials) if trials else None
+    diagnosis = mistake.sentence if mistake else mechanism(finding, trials)
+    trial = finding.trial
+    given = None
+    if trial is not None and not exercise.asks_for_answers:
+        given = show_call(exercise, make_call(exercise, trial.index, _dtype(trial)))
+    return write_report(
+        Report(
+            exercise_id=exercise.id,
+            passed=False,
+            message="",
+            title=exercise.title,
+            rung=finding.rung,
+            case=trial.case.name if trial else None,
+            finding=finding.sentence,
+            given=given,
+            expected=finding.expected,
+            got=finding.got,
+            diagnosis=diagnosis,
+            mistakes=(mistake.name,) if mistake else (),
+            next_hint=f'hint("{exercise.id}") gives a hint.',
+            printed=run.printed,
+        )
+    )
+
+
+def _dtype(trial: Trial) -> torch.dtype:
+    dtype: torch.dtype = getattr(torch, trial.got.dtype)
+    return dtype
+
+
+def _passed(exercise: Exercise, trials: list[Trial], run: Run) -> Report:
+    notes = []
+    if any(trial.case.dtype is None and trial.got.dtype != "float64" for trial in trials):
+        notes.append(
+            "Checked in float32, because it does not take float64 inputs: create new tensors with "
+            "the dtype of the input (`torch.zeros_like(x)`, `x.new_zeros(...)`)."
+        )
+    for trial in trials:
+        if trial.case.gradient == "noted" and (finding := ladder.gradient_finding(trial)):
+            notes.append(finding.sentence)
+            break
+    number = len(trials)
+    what = f"on {number} inputs" if number > 1 else "on one input"
+    if exercise.asks_for_answers:
+        what = f"in all {len(trials[0].expected.value)} answers"
+    return write_report(
+        Report(
+            exercise_id=exercise.id,
+            passed=True,
+            message="",
+            title=exercise.title,
+            rung="passed",
+            finding=f"Right {what}.",
+            notes=tuple(notes),
+            next_hint=f'solution("{exercise.id}") shows the reference and why it is so.',
+        )
+    )
+
+
+def _not_attempted(exercise: Exercise) -> Report:
+    return write_report(
+        Report(
+            exercise_id=exercise.id,
+            passed=False,
+            message="",
+            title=exercise.title,
+            attempted=False,
+            rung="not attempted",
+            finding="Not attempted yet: write your code in place of `...` and run the cell again.",
+            next_hint=f'hint("{exercise.id}") gives a hint.',
+        )
+    )
+
+
+def _not_callable(exercise: Exercise, candidate: object) -> Report:
+    kind = type(candidate).__name__
+    finding = Finding(
+        "callable",
+        f"Expected a function, got an object of class {kind}. Pass the function itself, without "
+        f'calling it: check("{exercise.id}", my_function).',
+    )
+    return _failed(exercise, finding, [], Run())
+
+
+def unknown(exercise_id: object) -> Report:
+    text = exercise_id if isinstance(exercise_id, str) else repr(exercise_id)[:80]
+    close = difflib.get_close_matches(text, ids(), n=3, cutoff=0.4)
+    nearest = f" Did you mean {' or '.join(close)}?" if close else ""
+    sentence = f"There is no exercise {text!r}.{nearest} progress() lists them all."
+    report = Report(text, False, "", rung="unknown exercise", finding=sentence, attempted=False)
+    return write_report(report)

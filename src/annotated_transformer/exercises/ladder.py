@@ -1,0 +1,271 @@
+"""The ladder of a check: rungs in a fixed order, of which the first that fails speaks.
+
+Every rung looks at all main cases before the next rung is climbed, so that the most basic thing
+that is wrong is said first, on the smallest case that shows it.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from annotated_transformer.exercises.compare import (
+    FLOATING,
+    RELATIVE,
+    Pair,
+    Tolerance,
+    close_mask,
+    exactly_same,
+    pairs,
+    same,
+    structure_problem,
+)
+from annotated_transformer.exercises.exercise import Case, Exercise
+from annotated_transformer.exercises.outcomes import Failure, Outcome, make_call
+from annotated_transformer.exercises.values import Array, to_plain
+
+ANSWER_TOLERANCE = Tolerance(1e-2, 0.0)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One case with what the reference gave and what the candidate gave, in the same dtype."""
+
+    exercise: Exercise
+    index: int
+    case: Case
+    expected: Outcome
+    got: Outcome
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """What counts as equal here: by the dtype of the run, unless the case says otherwise."""
+        relative = self.case.rtol or RELATIVE.get(self.got.dtype, 1e-5)
+        return Tolerance(relative, self.case.atol)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The leaves side by side; only to be used where the structures are alike."""
+        return list(pairs(self.expected.value, self.got.value))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rung has to say: the sentence, and the two values to show where there are any."""
+
+    rung: str
+    sentence: str
+    trial: Trial | None = None
+    expected: Any = None
+    got: Any = None
+
+
+Rung = Callable[[Trial], Finding | None]
+
+
+def climb(trials: Iterable[Trial]) -> Finding | None:
+    """The first rung that fails, or None. Other shapes and dtypes are the last rung."""
+    main = [trial for trial in trials if trial.case.stage == "main"]
+    other = [trial for trial in trials if trial.case.stage == "other"]
+    for rung in RUNGS:
+        for trial in main:
+            if finding := rung(trial):
+                return finding
+    for trial in other:
+        for rung in RUNGS:
+            if finding := rung(trial):
+                sentence = f"All else is right, but on {trial.case.name}: {finding.sentence}"
+                return replace(finding, rung="other", sentence=sentence)
+    return None
+
+
+def returns(trial: Trial) -> Finding | None:
+    """It raised. The line is counted from the function's first."""
+    failure = trial.got.failure
+    if failure is None:
+        return None
+    return Finding("returns", f"Your code raised {describe(failure)}", trial)
+
+
+def describe(failure: Failure) -> str:
+    """An exception with its place and, for the usual accidents, what they mean."""
+    place = f" in line {failure.line}" if failure.line else ""
+    source = f" (`{failure.source}`)" if failure.line and failure.source else ""
+    message = f": {failure.message}" if failure.message else ""
+    end = "" if message.endswith((".", "!", "?")) else "."
+    text = f"{failure.class_name}{place}{source}{message}{end}"
+    if failure.class_name == "RecursionError":
+        text += " The function calls itself without reaching an end."
+    elif failure.class_name == "SystemExit":
+        text += " A function returns its result; it does not leave Python."
+    elif is_out_of_memory(failure):
+        text += " It asked for far more memory than this exercise needs."
+    return text
+
+
+def is_out_of_memory(failure: Failure) -> bool:
+    """Python's own MemoryError, or torch's RuntimeError of the same meaning."""
+    return failure.class_name == "MemoryError" or "can't allocate memory" in failure.message
+
+
+def structure(trial: Trial) -> Finding | None:
+    """Type and arity of what was returned."""
+    problem = structure_problem(trial.expected.value, trial.got.value)
+    if problem is None:
+        return None
+    if trial.got.value is None:
+        problem += " (is the `return` missing?)"
+    return Finding("type", f"The type of the result is wrong: {problem}.", trial)
+
+
+def shape(trial: Trial) -> Finding | None:
+    """Shapes, tensor by tensor."""
+    for pair in trial.pairs:
+        if isinstance(pair.expected, Array):
+            got = pair.got.shape if isinstance(pair.got, Array) else ()
+            if got != pair.expected.shape:
+                sentence = f"The shape{_of(pair)} is wrong: expected {pair.expected.shape}, got "
+                return Finding("shape", f"{sentence}{got}.", trial, pair.expected.shape, got)
+    return None
+
+
+def dtype(trial: Trial) -> Finding | None:
+    """Dtypes, tensor by tensor."""
+    for pair in trial.pairs:
+        if isinstance(pair.expected, Array) and isinstance(pair.got, Array):
+            expected, got = pair.expected.dtype, pair.got.dtype
+            if expected != got:
+                sentence = f"The dtype{_of(pair)} is wrong: expected {expected}, got {got}."
+                return Finding("dtype", sentence, trial, expected, got)
+    return None
+
+
+def finite(trial: Trial) -> Finding | None:
+    """NaN or infinity where the expected number is an ordinary one."""
+    for pair in trial.pairs:
+        expected, got = _floats(pair.expected), _floats(pair.got)
+        if expected is None or got is None or expected.shape != got.shape:
+            continue
+        bad = np.isfinite(expected) & ~np.isfinite(got)
+        if bad.any():
+            kind = "NaN" if np.isnan(got[bad]).any() else "infinite"
+            sentence = f"The result{_of(pair)} is {kind} at {int(bad.sum())} of {bad.size} places."
+            return Finding("finite", sentence, trial, pair.expected, pair.got)
+    return None
+
+
+def untouched(trial: Trial) -> Finding | None:
+    """The arguments after the call are what they were before."""
+    before = make_call(trial.exercise, trial.index, getattr(torch, trial.got.dtype))
+    plain = to_plain((before.args, dict(before.kwargs)))
+    reference_keeps_them = exactly_same(plain, trial.expected.after)
+    if reference_keeps_them and not exactly_same(plain, trial.got.after):
+        sentence = (
+            "The inputs were changed. Work on new tensors: operations ending in `_`, `+=` and "
+            "assignments into an argument change the caller's data."
+        )
+        return Finding("untouched", sentence, trial)
+    return None
+
+
+def invariants(trial: Trial) -> Finding | None:
+    """The exercise's own properties, on plain tensors made from the numbers that came back."""
+    if not trial.exercise.invariants:
+        return None
+    arguments = make_call(trial.exercise, trial.index, getattr(torch, trial.got.dtype))
+    output = to_tensors(trial.got.value)
+    for invariant in trial.exercise.invariants:
+        try:
+            holds = invariant.holds(arguments, output)
+        except Exception:
+            holds = True  # an output so odd that the property cannot be asked: values will tell
+        if not holds:
+            shown = next(iter(trial.pairs))
+            return Finding("invariant", invariant.sentence, trial, shown.expected, shown.got)
+    return None
+
+
+def values(trial: Trial) -> Finding | None:
+    """The numbers themselves, within the tolerance of the case."""
+    for pair in trial.pairs:
+        if same(pair.expected, pair.got, trial.tolerance, any_float=True):
+            continue
+        sentence = f"The values{_of(pair)} are wrong{_extent(pair, trial.tolerance)}."
+        return Finding("values", sentence, trial, pair.expected, pair.got)
+    return None
+
+
+def gradient(trial: Trial) -> Finding | None:
+    """Gradients with respect to the floating inputs, where the case requires them."""
+    return gradient_finding(trial) if trial.case.gradient == "required" else None
+
+
+def gradient_finding(trial: Trial) -> Finding | None:
+    """What is wrong with the gradients, whether or not the case requires them."""
+    if trial.case.gradient == "ignored" or trial.got.failure or trial.expected.gradient_failure:
+        return None
+    failure = trial.got.gradient_failure
+    if failure is not None and failure.class_name == "detached":
+        sentence = (
+            "The values are right, but no gradient flows back through them, so nothing before this "
+            "function could be trained. Do without `detach`, `.data`, `.item()`, `no_grad`, NumPy."
+        )
+        return Finding("gradient", sentence, trial)
+    if failure is not None:
+        sentence = f"The values are right, but the backward pass raised {describe(failure)}"
+        return Finding("gradient", sentence, trial)
+    loose = Tolerance(trial.tolerance.relative * 10, trial.tolerance.absolute)
+    if not same(trial.expected.gradients, trial.got.gradients, loose, any_float=True):
+        sentence = "The values are right, but their gradient with respect to the inputs is not."
+        return Finding("gradient", sentence, trial)
+    return None
+
+
+RUNGS: tuple[Rung, ...] = (
+    returns,
+    structure,
+    shape,
+    dtype,
+    finite,
+    untouched,
+    invariants,
+    values,
+    gradient,
+)
+
+
+def _of(pair: Pair) -> str:
+    return f" of `result{pair.path}`" if pair.path else ""
+
+
+def _floats(value: Any) -> np.ndarray[Any, Any] | None:
+    if isinstance(value, float):
+        return np.asarray(value)
+    if isinstance(value, Array) and value.dtype in FLOATING:
+        return value.array
+    return None
+
+
+def _extent(pair: Pair, tolerance: Tolerance) -> str:
+    """How much of a tensor is wrong, and the first place: " at 3 of 6 places, first at [0, 1]"."""
+    expected, got = pair.expected, pair.got
+    if not isinstance(expected, Array) or not isinstance(got, Array) or expected.shape == ():
+        return ""
+    if expected.array is None or got.array is None:
+        return ""
+    wrong = ~close_mask(expected, got, tolerance)
+    first = [int(position) for position in np.argwhere(wrong)[0]]
+    return f" at {int(wrong.sum())} of {wrong.size} places, first at {first}"
+
+
+def to_tensors(value: Any) -> Any:
+    """Plain data as torch tensors in the structure they came in."""
+    if isinstance(value, Array) and value.array is not None:
+        return torch.from_numpy(value.array.copy()).to(getattr(torch, value.dtype))
+    if isinstance(value, (list, tuple)):
+        return type(value)(to_tensors(item) for item in value)
+    if isinstance(value, dict):
+        return {key: to_tensors(item) for key, item in value.items()}
+    return value

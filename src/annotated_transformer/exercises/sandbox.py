@@ -1,0 +1,249 @@
+"""Run a candidate on every case in a process of its own, and collect what it sends.
+
+On Linux the process is a fork of this one (a candidate may be anything, also what cannot be
+pickled), elsewhere a new Python that receives the candidate by cloudpickle. Either way the parent
+reads frames of plain bytes with a bound on their size, waits no longer than the limit and kills the
+whole process group at the end. The verdict is never made in the child.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from annotated_transformer.exercises import child
+from annotated_transformer.exercises.confinement import Limits
+from annotated_transformer.exercises.exercise import Candidate, Exercise
+
+MAX_FRAME = 2**32
+STARTING_SECONDS = 60.0  # a new Python has to import torch before the clock starts
+
+
+@dataclass
+class Run:
+    """What came back. outcomes: bytes of each finished case. end: "finished", "time", "memory",
+
+    "exited", "killed", "crashed" or "damaged" (more output than allowed, or bytes that are no
+    frames). current: the case in progress when it ended. printed: the start of what was printed.
+    """
+
+    outcomes: dict[int, bytes] = field(default_factory=dict)
+    end: str = ""
+    current: int = 0
+    printed: str = ""
+    status: int = 0
+
+
+class _Reader(threading.Thread):
+    """Reads a descriptor until it is closed; keeps the first `bound` bytes, reads on past them."""
+
+    def __init__(self, descriptor: int, bound: int, news: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self.descriptor, self.bound, self.news = descriptor, bound, news
+        self.data = bytearray()
+        self.overflowed = self.closed = False
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError):
+            while block := os.read(self.descriptor, 65536):
+                room = self.bound - len(self.data)
+                self.overflowed = self.overflowed or len(block) > room
+                self.data += block[:room]
+                self.news.set()
+        self.closed = True
+        self.news.set()
+
+
+class _Frames:
+    """The frames within the bytes read so far: case begun, case finished, all finished."""
+
+    def __init__(self, token: bytes, run: Run) -> None:
+        self.token, self.run, self.position = token, run, 0
+        self.started = False
+
+    def take(self, data: bytearray) -> None:
+        """Read every complete frame that has arrived; sets `run.end` at the last or a bad one."""
+        while not self.run.end and len(data) - self.position >= child.FRAME.size:
+            token, kind, index, length = child.FRAME.unpack_from(data, self.position)
+            if token != self.token or kind not in child.KINDS or length > MAX_FRAME:
+                self.run.end = "damaged"
+                return
+            start = self.position + child.FRAME.size
+            if len(data) < start + length:
+                return
+            self.position = start + length
+            self.started = True
+            if kind == child.BEGUN:
+                self.run.current = index
+            elif kind == child.OUTCOME:
+                self.run.outcomes[index] = bytes(data[start : start + length])
+            elif kind == child.FINISHED:
+                self.run.end = "finished"
+
+
+def run_isolated(
+    exercise: Exercise,
+    candidate: Candidate,
+    limits: Limits | None = None,
+    method: str | None = None,
+) -> Run:
+    """Run `candidate` on every case of `exercise` in a process of its own.
+
+    method: "fork" or "spawn"; None takes the one that is right for this system. Raises only for
+    what this machine lacks (no process can be started), never for what the candidate does.
+    """
+    limits = limits or Limits()
+    method = method or ("fork" if sys.platform == "linux" else "spawn")
+    scratch = tempfile.mkdtemp(prefix="annotated-transformer-")
+    try:
+        if method == "fork":
+            return _run_forked(exercise, candidate, limits, scratch)
+        return _run_spawned(exercise, candidate, limits, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run_forked(exercise: Exercise, candidate: Candidate, limits: Limits, scratch: str) -> Run:
+    token = secrets.token_bytes(child.TOKEN_SIZE)
+    results, results_end = os.pipe()
+    printed, printed_end = os.pipe()
+    with warnings.catch_warnings():  # Python 3.12 warns of forking beside threads; see child.py
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        try:
+            child.close_all_but(results_end, printed_end)
+            child.work(exercise, candidate, limits, scratch, token, results_end, printed_end)
+        finally:
+            os._exit(child.UNEXPECTED_END)
+    os.close(results_end)
+    os.close(printed_end)
+
+    def poll() -> int | None:
+        try:
+            done, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:  # somebody else's handler has collected it
+            return 0
+        return status if done else None
+
+    def kill() -> None:
+        for stop in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                stop(pid, signal.SIGKILL)
+
+    try:
+        return _collect(results, printed, token, limits, limits.seconds, poll, kill)
+    finally:
+        os.close(results)
+        os.close(printed)
+
+
+def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scratch: str) -> Run:
+    from annotated_transformer.exercises.by_value import dump
+
+    token = secrets.token_bytes(child.TOKEN_SIZE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "annotated_transformer.exercises.child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    job = dump((exercise, candidate, limits, scratch, token))
+    with contextlib.suppress(OSError), process.stdin as stream:
+        stream.write(struct.pack("<Q", len(job)) + job)
+
+    def kill() -> None:
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+
+    def poll() -> int | None:
+        code = process.poll()
+        return None if code is None else (-code if code < 0 else code << 8)
+
+    try:
+        descriptors = process.stdout.fileno(), process.stderr.fileno()
+        return _collect(*descriptors, token, limits, STARTING_SECONDS, poll, kill)
+    finally:
+        kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def _collect(
+    results: int,
+    printed: int,
+    token: bytes,
+    limits: Limits,
+    starting_seconds: float,
+    poll: Callable[[], int | None],
+    kill: Callable[[], None],
+) -> Run:
+    """Read until the last frame, the end of the process or the limit; then kill what is left."""
+    run, news = Run(), threading.Event()
+    reader = _Reader(results, limits.result, news)
+    listener = _Reader(printed, limits.printed, news)
+    frames = _Frames(token, run)
+    deadline = time.monotonic() + starting_seconds
+    status: int | None = None
+    try:
+        reader.start()
+        listener.start()
+        while not run.end:
+            news.wait(0.02)
+            news.clear()
+            started = frames.started
+            frames.take(reader.data)
+            if frames.started and not started and starting_seconds != limits.seconds:
+                deadline = time.monotonic() + limits.seconds
+            if run.end:
+                break
+            if reader.overflowed:
+                run.end = "damaged"
+            elif status is not None and (reader.closed or time.monotonic() > deadline):
+                run.end = _end_of(status)
+            elif time.monotonic() > deadline:
+                run.end = "time"
+            elif status is None:
+                status = poll()
+                if status is not None:  # whatever it wrote is in the pipe: read that first
+                    kill()
+                    deadline = min(deadline, time.monotonic() + 0.5)
+    finally:
+        kill()
+        stop = time.monotonic() + 5
+        while status is None and time.monotonic() < stop:
+            status = poll()
+            time.sleep(0 if status is not None else 0.001)
+    listener.join(0.5)
+    reader.join(0.5)
+    run.status = status or 0
+    run.printed = listener.data.decode("utf-8", "replace")
+    return run
+
+
+def _end_of(status: int) -> str:
+    """Why a process ended that had not sent its last frame; `status` as of `os.waitpid`."""
+    number = status & 0x7F
+    if number == 0:
+        return "damaged" if status >> 8 == child.UNEXPECTED_END else "exited"
+    if number == getattr(signal, "SIGXCPU", None):
+        return "time"
+    crashes = {signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}
+    return "crashed" if number in {int(crash) for crash in crashes} else "killed"
