@@ -1,0 +1,238 @@
+"""`annotated-transformer doctor`: what this machine has, and what that allows."""
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from annotated_transformer import __version__
+from annotated_transformer.cli.options import add_format, print_json, print_lines
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data.multi30k import cache_folder, verify_multi30k
+from annotated_transformer.training.devices import choose_device, choose_precision, has_bf16
+from annotated_transformer.transformer import Transformer
+
+OLDEST_PYTHON = (3, 11)
+GIGABYTE = 1e9
+TRAINING_BYTES = 16  # a parameter in fp32: itself, its gradient and Adam's two moments
+PRESETS = (("tiny", 10_000), ("small", 10_000), ("base", 37_000), ("big", 37_000))
+LOCK = Path(__file__).parents[3] / "requirements-lock.txt"  # there in a clone, not in an install
+
+
+def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "doctor",
+        help="what this machine has and what that allows",
+        description="Look at Python, PyTorch, devices, memory, data and the lock; change nothing.",
+    )
+    parser.set_defaults(run=run)
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look and report."""
+    report = {
+        "version": __version__,
+        "python": python(),
+        "torch": pytorch(),
+        "devices": devices(),
+        "memory_gb": memory_gb(),
+        "data": data(),
+        "lock": lock(LOCK),
+        "tools": {name: shutil.which(name) for name in ("make", "node", "npm", "chromium")},
+    }
+    report["allows"] = what_that_allows(report)
+    if arguments.format == "json":
+        print_json(report)
+    else:
+        print_lines(as_text(report))
+    return 0
+
+
+def python() -> dict[str, Any]:
+    """The interpreter, and whether it is new enough."""
+    return {
+        "version": platform.python_version(),
+        "executable": sys.executable,
+        "system": platform.platform(),
+        "new_enough": sys.version_info >= OLDEST_PYTHON,
+    }
+
+
+def pytorch() -> dict[str, Any]:
+    """PyTorch's version, the hardware that it was built for, its threads."""
+    return {
+        "version": torch.__version__,
+        "built_for": f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU",
+        "threads": torch.get_num_threads(),
+        "cores": os.cpu_count(),
+    }
+
+
+def devices() -> list[dict[str, Any]]:
+    """Every kind of device there is, with the speed of its matrix products."""
+    found = [{"name": "cpu", "model": platform.processor() or platform.machine()}]
+    if torch.cuda.is_available():
+        found.append({"name": "cuda", "model": torch.cuda.get_device_name()})
+    if torch.backends.mps.is_available():
+        found.append({"name": "mps", "model": "Apple GPU"})
+    report: list[dict[str, Any]] = []
+    for entry in found:
+        device = torch.device(entry["name"])
+        bf16 = has_bf16(device)
+        speeds = {"fp32": matrix_gflops(device, torch.float32)}
+        if bf16:
+            speeds["bf16"] = matrix_gflops(device, torch.bfloat16)
+        report.append({**entry, "bf16_in_hardware": bf16, "gflops": speeds})
+    return report
+
+
+def matrix_gflops(device: torch.device, dtype: torch.dtype, size: int = 1024) -> float:
+    """The best of a few products of two square matrices, in 10^9 operations a second."""
+    a = torch.ones(size, size, device=device, dtype=dtype)
+    best = float("inf")
+    for _ in range(6):
+        began = time.perf_counter()
+        (a @ a)[0, 0].item()  # waits for the device
+        best = min(best, time.perf_counter() - began)
+    return 2 * size**3 / best / 1e9
+
+
+def memory_gb() -> float | None:
+    """This machine's memory, or what a container grants of it; None where it does not tell."""
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return None
+    limit = Path("/sys/fs/cgroup/memory.max")
+    granted = limit.read_text("utf-8").strip() if limit.is_file() else ""
+    return (min(total, int(granted)) if granted.isdigit() else total) / GIGABYTE
+
+
+def data() -> dict[str, Any]:
+    """Which corpora can be used without a network, and the room for more."""
+    folder = cache_folder()
+    states = set(verify_multi30k(folder).values())
+    multi30k = (
+        "fetched" if states == {"ok"} else "damaged" if "differs" in states else "not fetched"
+    )
+    parent = next(path for path in (folder, *folder.parents) if path.exists())
+    return {
+        "grammar": "embedded",
+        "copy": "embedded",
+        "multi30k": multi30k,
+        "cache": str(folder.parent),
+        "free_gb": shutil.disk_usage(parent).free / GIGABYTE,
+    }
+
+
+def lock(path: Path) -> dict[str, Any]:
+    """Which installed versions are not those of the lock. A package that is not here is named too,
+    unless the lock wants it only on other systems."""
+    if not path.is_file():
+        return {"file": None, "differing": []}
+    differing = []
+    for line in path.read_text("utf-8").splitlines():
+        pinned = re.match(r"([\w.-]+)==([^\s;]+)\s*(;.*)?$", line)
+        if not pinned:
+            continue
+        name, wanted, marker = pinned.groups()
+        try:
+            installed: str | None = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            installed = None
+        here = (installed or "").partition("+")[0]  # 2.13.0+cpu is 2.13.0, built for the CPU
+        if here != wanted and (installed or not marker):
+            differing.append({"name": name, "locked": wanted, "installed": installed})
+    return {"file": str(path), "differing": differing}
+
+
+def what_that_allows(report: dict[str, Any]) -> list[str]:
+    """Sentences about what can be done here."""
+    device = choose_device("auto")
+    sentences = []
+    if not report["python"]["new_enough"]:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        sentences.append(f"Python is too old: install {oldest} or later.")
+    sentences.append(
+        f"Training runs on {device.type} in {choose_precision(None, device)} unless told otherwise."
+    )
+    memory = report["memory_gb"]
+    if device.type == "cuda":
+        memory = torch.cuda.get_device_properties(device).total_memory / GIGABYTE
+    for preset, vocab_size in PRESETS:
+        needed = training_gb(preset, vocab_size)
+        verdict = "" if memory is None else " It fits." if needed < memory else " It does not fit."
+        sentences.append(
+            f"{preset} at vocabulary {vocab_size:,} needs {needed:.2f} GB for weights, gradients "
+            f"and Adam's moments, and the activations of a batch besides.{verdict}"
+        )
+    if report["data"]["multi30k"] != "fetched":
+        sentences.append(
+            "Multi30k is not here: `annotated-transformer data get multi30k` fetches it, or "
+            "--data-dir names a copy; the grammar corpus needs nothing."
+        )
+    if report["lock"]["differing"]:
+        sentences.append(
+            "Versions differ from the lock: recorded numbers may differ in their last digits; "
+            "`make setup` installs the lock's."
+        )
+    return sentences
+
+
+def training_gb(preset: str, vocab_size: int) -> float:
+    """Memory of a model in training, without activations."""
+    with torch.device("meta"):  # shapes only, no memory
+        model = Transformer(TransformerConfig.preset(preset, vocab_size))
+    return model.num_parameters() * TRAINING_BYTES / GIGABYTE
+
+
+def as_text(report: dict[str, Any]) -> list[str]:
+    """The report for people."""
+    here, torch_here, corpora = report["python"], report["torch"], report["data"]
+    memory = "unknown" if report["memory_gb"] is None else f"{report['memory_gb']:.1f} GB"
+    lines = [
+        f"package    annotated-transformer {report['version']}",
+        f"python     {here['version']}, {here['system']}",
+        f"torch      {torch_here['version']}, built for {torch_here['built_for']}, "
+        f"{torch_here['threads']} threads on {torch_here['cores']} cores",
+    ]
+    for device in report["devices"]:
+        speeds = ", ".join(f"{name} {speed:,.0f}" for name, speed in device["gflops"].items())
+        lines.append(
+            f"{device['name']:10} {device['model']}; bfloat16 in hardware: "
+            f"{'yes' if device['bf16_in_hardware'] else 'no'}; matrix products, GFLOP/s: {speeds}"
+        )
+    lines += [
+        f"memory     {memory}",
+        f"data       grammar and copy embedded; multi30k {corpora['multi30k']}; "
+        f"{corpora['free_gb']:.0f} GB free in {corpora['cache']}",
+        f"lock       {describe_lock(report['lock'])}",
+        "tools      " + ", ".join(f"{k}: {v or 'not found'}" for k, v in report["tools"].items()),
+        "",
+        *report["allows"],
+    ]
+    return lines
+
+
+def describe_lock(report: dict[str, Any]) -> str:
+    """In step, or the first few packages that are not."""
+    if report["file"] is None:
+        return "none here (it comes with a clone of the repository)"
+    differing = report["differing"]
+    if not differing:
+        return "every installed version is the lock's"
+    named = ", ".join(
+        f"{package['name']} {package['installed'] or 'missing'} (lock {package['locked']})"
+        for package in differing[:5]
+    )
+    return f"{len(differing)} differ: {named}{', ...' if len(differing) > 5 else ''}"
