@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from IPython.utils.capture import capture_output
+from plotly.graph_objects import Figure
 
 from annotated_transformer import figures
+from annotated_transformer.figures.plotly_renderer import figure_json
 
 
 def test_split_keeps_each_token_in_its_row() -> None:
@@ -18,13 +19,19 @@ def test_scores_by_heads_returns_the_distance_from_the_best() -> None:
 
 
 @pytest.mark.parametrize("start", [0, 2])
-def test_heads_at_word_has_one_step_a_query_and_shows_the_first(start: int) -> None:
+def test_heads_at_word_has_one_step_a_query_and_shows_the_first(
+    start: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown_figures: list[Figure] = []
+    monkeypatch.setattr(
+        "annotated_transformer.figures.heads.show_figure",
+        lambda figure, label: shown_figures.append(figure),
+    )
     weights = np.random.default_rng(0).dirichlet(np.ones(4), (2, 3))  # (heads, n_q, n_k)
-    with capture_output() as captured:
-        data = figures.touch_heads_at_word(
-            weights, ["a", "b", "b"], ["w", "x", "y", "x"], ["head 1", "head 2"], "label", start
-        )
-    figure = captured.outputs[0].data["application/vnd.plotly.v1+json"]
+    data = figures.touch_heads_at_word(
+        weights, ["a", "b", "b"], ["w", "x", "y", "x"], ["head 1", "head 2"], "label", start
+    )
+    figure = figure_json(shown_figures[0])
     (slider,) = figure["layout"]["sliders"]
     assert [step["label"] for step in slider["steps"]] == ["1: a", "2: b", "3: b"]
     assert slider["active"] == start
