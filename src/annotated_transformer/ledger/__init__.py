@@ -1,0 +1,1 @@
+"""The ledger: every fact of the paper, what we did about it, and the runs that were recorded."""

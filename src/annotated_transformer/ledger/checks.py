@@ -1,0 +1,244 @@
+"""`annotated-transformer ledger check`: everything that must hold for the ledger to be believed."""
+
+import argparse
+import ast
+import contextlib
+import io
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from annotated_transformer.errors import CallError
+from annotated_transformer.ledger.cells import NOTEBOOKS, LedgerCell, find_ledger_cells
+from annotated_transformer.ledger.facts import load_facts
+from annotated_transformer.ledger.ledger_page import make_ledger_page
+from annotated_transformer.ledger.recorded_runs import (
+    RESULTS,
+    RecordedRun,
+    load_run_records,
+    problems_of_run,
+)
+from annotated_transformer.ledger.rows import Row, Treatment
+from annotated_transformer.ledger.rows_experiments import CONSEQUENCES, SECTIONS, all_rows
+from annotated_transformer.ledger.run_page import RUN_PAGE, make_run_page
+
+PROGRAM = "annotated-transformer"
+
+
+@dataclass(frozen=True)
+class Repository:
+    """Where the ledger's parts are: the root of a clone."""
+
+    root: Path
+
+    @property
+    def results(self) -> Path:
+        return self.root / RESULTS
+
+    @property
+    def notebooks(self) -> Path:
+        return self.root / NOTEBOOKS
+
+    @property
+    def book(self) -> Path:
+        return self.root / "book"
+
+
+def find_repository(start: Path | None = None) -> Repository:
+    """The clone that holds `start` (the current folder by default).
+
+    Raises:
+        CallError: if there is none: the pages are part of the repository, not of the package.
+    """
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "book").is_dir() and (folder / "pyproject.toml").is_file():
+            return Repository(folder)
+    raise CallError(
+        f"{start} is not in a clone of the repository (no folder above it has book/ and "
+        "pyproject.toml): the ledger's pages are built there."
+    )
+
+
+def make_pages(repository: Repository) -> dict[Path, str]:
+    """The generated pages: path to text."""
+    runs = load_run_records(repository.results)
+    cells = find_ledger_cells(repository.notebooks)
+    return {
+        repository.book / "ledger.md": make_ledger_page(SECTIONS, CONSEQUENCES, cells, runs),
+        repository.book / f"{RUN_PAGE}.md": make_run_page(runs),
+    }
+
+
+def check_repository(repository: Repository) -> list[str]:
+    """Everything that is wrong, a sentence each; an empty list if nothing is."""
+    runs = load_run_records(repository.results)
+    cells = find_ledger_cells(repository.notebooks)
+    rows = all_rows()
+    problems = problems_of_rows(rows, load_facts())
+    problems += problems_of_findings(rows)
+    problems += problems_of_cells(rows, cells, load_facts())
+    problems += problems_of_tests(rows, repository.root)
+    for run in runs:
+        problems += problems_of_run(run, parse_command)
+    problems += problems_of_scores_in_prose(repository, runs)
+    if not problems:  # a page made from wrong data would only repeat the message
+        problems += problems_of_pages(make_pages(repository))
+    return problems
+
+
+def problems_of_rows(rows: Sequence[Row], facts: Collection[str]) -> list[str]:
+    """Every fact has exactly one row, and every row names facts that exist."""
+    counts = Counter(fact for row in rows for fact in row.facts)
+    problems = [
+        f"The fact {fact} of the paper has no row: add one to rows_model.py or rows_experiments.py."
+        for fact in facts
+        if fact not in counts
+    ]
+    problems += [f"A row names {fact}, which is no fact." for fact in counts if fact not in facts]
+    problems += [f"{fact} stands in {n} rows: keep one." for fact, n in counts.items() if n > 1]
+    for row in rows:
+        name = row.facts[0] if row.facts else "a row without facts"
+        if row.treatment is Treatment.NOT_DONE and not row.missing:
+            problems.append(f"{name} is not done and does not say what it would take.")
+        if row.treatment is not Treatment.NOT_DONE and not (row.ours or row.chapter):
+            problems.append(
+                f"{name} is said to be {row.treatment.value}, and neither a function nor a chapter "
+                "gives our figure."
+            )
+    return problems
+
+
+def problems_of_findings(rows: Iterable[Row]) -> list[str]:
+    """Where our figure differs from the paper's, the row says why."""
+    problems = []
+    for row in rows:
+        if row.ours is not None:
+            finding = row.ours()
+            if not finding.agrees and not row.because:
+                problems.append(
+                    f"{row.facts[0]}: ours ({finding.text}) differs from the paper and the row "
+                    "does not say why."
+                )
+    return problems
+
+
+def problems_of_cells(
+    rows: Sequence[Row], cells: Sequence[LedgerCell], facts: Collection[str]
+) -> list[str]:
+    """Cells name facts that exist and assert something; chapters that rows name have such cells."""
+    problems = []
+    for cell in cells:
+        problems += [
+            f"{cell.place} settles {fact!r}, which is no fact of the ledger."
+            for fact in cell.facts
+            if fact not in facts
+        ]
+        if not cell.asserts:
+            problems.append(
+                f"{cell.place} settles {', '.join(cell.facts)} without an assert: what it prints "
+                "could be false and nobody would see."
+            )
+    for row in rows:
+        if row.chapter and not any(
+            cell.notebook == row.chapter and set(cell.facts) & set(row.facts) for cell in cells
+        ):
+            problems.append(
+                f"{row.facts[0]}: notebooks/{row.chapter}.ipynb has no cell whose metadata names "
+                "this fact as its ledger."
+            )
+    return problems
+
+
+def problems_of_tests(rows: Iterable[Row], root: Path) -> list[str]:
+    """The tests that rows refer to exist."""
+    problems = []
+    for row in rows:
+        if not row.test:
+            continue
+        name, _, function = row.test.partition("::")
+        path = root / name
+        if not path.is_file():
+            problems.append(f"{row.facts[0]} refers to {name}, which does not exist.")
+        elif function and function not in _functions(path):
+            problems.append(f"{row.facts[0]} refers to {row.test}, which does not exist.")
+    return problems
+
+
+def _functions(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text("utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def problems_of_pages(pages: dict[Path, str]) -> list[str]:
+    """The committed pages say what the data say now."""
+    problems = []
+    for path, text in pages.items():
+        if not path.exists():
+            problems.append(f"{path} is missing: run `{PROGRAM} ledger build`.")
+        elif path.read_text("utf-8") != text:
+            problems.append(f"{path} is out of date: run `{PROGRAM} ledger build`.")
+    return problems
+
+
+# "41.0 BLEU", "BLEU of 41.0", "BLEU **37.4**"
+SCORE = re.compile(
+    r"(\d{1,2}\.\d{1,2})\W{0,4} BLEU|BLEU(?: of| score of|:)?\W{1,4}(\d{1,2}\.\d{1,2})"
+)
+
+
+def problems_of_scores_in_prose(repository: Repository, runs: Sequence[RecordedRun]) -> list[str]:
+    """A BLEU score written in a page is the paper's or a recorded run's."""
+    allowed = {
+        f"{run_score.value:.{n}f}" for run in runs for run_score in run.scores for n in (1, 2)
+    }
+    for fact in load_facts().values():
+        allowed |= set(re.findall(r"\d{1,2}\.\d{1,2}", f"{fact.says} {fact.note}"))
+    problems = []
+    for path in (repository.root / "README.md", *sorted(repository.book.glob("*.md"))):
+        if path.exists():
+            problems += unsupported_scores(path.name, path.read_text("utf-8"), allowed)
+    return problems
+
+
+def unsupported_scores(name: str, text: str, allowed: Collection[str]) -> list[str]:
+    """The BLEU scores in a text that come from nowhere."""
+    found = (match.group(1) or match.group(2) for match in SCORE.finditer(text))
+    return [
+        f"{name} gives {score} BLEU, which is neither the paper's nor a recorded run's."
+        for score in found
+        if score not in allowed
+    ]
+
+
+def parse_command(command: str) -> argparse.Namespace:
+    """Read a command line as the program does.
+
+    Raises:
+        ValueError: if it is not a command of ours, or its options are no longer understood.
+    """
+    from annotated_transformer.cli import build_parser  # the cli imports this module
+
+    words = shlex.split(command)
+    if not words or words[0] != PROGRAM:
+        raise ValueError(f"it does not begin with {PROGRAM}")
+    messages = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(messages):
+            return build_parser().parse_args(words[1:])
+    except SystemExit as error:
+        lines = messages.getvalue().strip().splitlines()
+        raise ValueError(lines[-1] if lines else "it asks for help") from error
+
+
+def write_pages(pages: dict[Path, str], say: Callable[[str], None]) -> None:
+    """Write the pages that changed."""
+    for path, text in pages.items():
+        if path.exists() and path.read_text("utf-8") == text:
+            say(f"{path} is up to date.")
+        else:
+            path.write_text(text, "utf-8")
+            say(f"{path} written.")

@@ -1,0 +1,115 @@
+"""A training curve as one inline SVG: no picture file, sharp at any size, light and dark.
+
+Text and axes take the colour of the page; the lines take theirs from book/_static/ledger.css and
+differ in their dashes as well.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, HEIGHT = 640, 300
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 14, 44
+MAX_POINTS = 240  # more would only make the page heavier
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a curve.
+
+    Attributes:
+        name: shown in the legend; also its class in the style sheet.
+        points: (x, y), x rising.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+def draw_curve(lines: Sequence[Line], x_label: str, y_label: str, description: str) -> str:
+    """The curve as an SVG element with its description for those who cannot see it.
+
+    Raises:
+        ValueError: if no line has a point.
+    """
+    points = [point for line in lines for point in line.points]
+    if not points:
+        raise ValueError("There is nothing to draw: no line has a point.")
+    x_ticks = round_ticks(0.0, max(x for x, _ in points))
+    y_ticks = round_ticks(min(y for _, y in points), max(y for _, y in points))
+
+    def place_x(x: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (x - x_ticks[0]) / (x_ticks[-1] - x_ticks[0])
+
+    def place_y(y: float) -> float:
+        share = (y - y_ticks[0]) / (y_ticks[-1] - y_ticks[0])
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share
+
+    parts = [
+        f'<svg class="run-curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(description)}">'
+    ]
+    for y in y_ticks:
+        at = place_y(y)
+        parts.append(
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+        )
+        parts.append(
+            f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{write_tick(y)}</text>'
+        )
+    for x in x_ticks:
+        parts.append(
+            f'<text x="{place_x(x):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">'
+            f"{write_tick(x)}</text>"
+        )
+    for line in lines:
+        path = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in thin_out(line.points))
+        parts.append(f'<polyline class="{line.name.split()[0]}" points="{path}"/>')
+    parts.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">'
+        f"{escape(x_label)}</text>"
+    )
+    parts.append(f'<text x="{LEFT + 6}" y="{TOP + 8}">{escape(y_label)}</text>')
+    parts += _legend(lines)
+    parts.append("</svg>")
+    return "\n".join(parts)
+
+
+def _legend(lines: Sequence[Line]) -> list[str]:
+    """The names at the right, each beside a piece of its line."""
+    parts = []
+    for row, line in enumerate(lines):
+        y = TOP + 10 + 20 * row
+        right = WIDTH - RIGHT - 4
+        parts.append(
+            f'<line class="{line.name.split()[0]}" x1="{right - 34}" x2="{right}" '
+            f'y1="{y - 4}" y2="{y - 4}"/>'
+        )
+        parts.append(f'<text x="{right - 40}" y="{y}" text-anchor="end">{escape(line.name)}</text>')
+    return parts
+
+
+def round_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Round numbers that enclose low ... high, about `wanted` of them."""
+    if high <= low:
+        high = low + 1.0
+    rough = (high - low) / wanted
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [round(index * step, 10) for index in range(first, last + 1)]
+
+
+def write_tick(value: float) -> str:
+    """12,000 or 2.5."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
+
+
+def thin_out(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """At most about MAX_POINTS of the points, the first and the last among them."""
+    stride = max(1, math.ceil(len(points) / MAX_POINTS))
+    kept = list(points[::stride])
+    if points and kept[-1] != points[-1]:
+        kept.append(points[-1])
+    return kept

@@ -1,0 +1,290 @@
+"""Making a record (results/NAME) out of a run directory and what `evaluate` printed."""
+
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.ledger.recorded_runs import (
+    Example,
+    RecordedRun,
+    RecordedScore,
+    load_run_record,
+    problems_of_run,
+)
+from annotated_transformer.transformer import Transformer
+
+PACKAGES = ("annotated-transformer", "torch", "numpy", "tokenizers", "sacrebleu", "sacremoses")
+EXAMPLES = 6  # few: the corpora may not be handed on, and a handful of sentences is enough to see
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `annotated-transformer ledger record` was asked.
+
+    Attributes:
+        run_dir: the training's folder.
+        folder: where the record goes, results/NAME.
+        title: for a reader.
+        command: the training command, without paths of one machine.
+        score_files: what `evaluate --format json` printed, one file a call.
+        evaluation_commands: the commands that printed them.
+        alpha_chosen_on: where the length penalty was chosen.
+        translations: our translations by split, one a line.
+        sources: the source text by split, to show a handful of sentences.
+        status: how the run ended.
+        badly: sentences about what went badly.
+    """
+
+    run_dir: Path
+    folder: Path
+    title: str
+    command: str
+    score_files: Sequence[Path] = ()
+    evaluation_commands: Sequence[str] = ()
+    alpha_chosen_on: str = ""
+    translations: dict[str, Path] = field(default_factory=dict)
+    sources: dict[str, Path] = field(default_factory=dict)
+    status: str = "finished"
+    badly: Sequence[str] = ()
+
+
+def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
+    """Write the record, check it, and return it. Nothing is left behind if it is not sound.
+
+    Raises:
+        CallError: if the record exists, or the run directory or the command is not usable.
+        WorkError: if what was made fails the checks of `problems_of_run`.
+    """
+    if request.folder.exists():
+        raise CallError(
+            f"{request.folder} exists and a record is never overwritten: choose another --name."
+        )
+    for command in (request.command, *request.evaluation_commands):
+        refuse_absolute_paths(command)
+    configuration = _read_json(request.run_dir / "config.json")
+    metrics = request.run_dir / "metrics.jsonl"
+    if not metrics.exists():
+        raise CallError(f"{metrics} is missing: a record needs the curve of the run.")
+    request.folder.mkdir(parents=True)
+    try:
+        shutil.copyfile(metrics, request.folder / "metrics.jsonl")
+        _write(request.folder / "run.json", _describe(request, configuration))
+        scores = [score for file in request.score_files for score in read_scores(file, request)]
+        _write(request.folder / "scores.json", [asdict(score) for score in scores])
+        _write_translations(request)
+        run = load_run_record(request.folder)
+        if problems := problems_of_run(run, parse):
+            raise WorkError("The record is not sound and was not kept. " + " ".join(problems))
+    except BaseException:
+        shutil.rmtree(request.folder)
+        raise
+    return run
+
+
+def refuse_absolute_paths(command: str) -> None:
+    """A recorded command must mean the same on another machine.
+
+    Raises:
+        CallError: if a word of it is an absolute path.
+    """
+    for word in shlex.split(command):
+        if Path(word.split("=")[-1]).is_absolute():
+            raise CallError(
+                f"The command holds {word!r}, a path of this machine: write it relative to the "
+                "repository, so that a reader can repeat it."
+            )
+
+
+def _describe(request: Request, configuration: dict[str, Any]) -> dict[str, Any]:
+    """The contents of run.json."""
+    lines = [
+        json.loads(line)
+        for line in (request.run_dir / "metrics.jsonl").read_text("utf-8").splitlines()
+        if line
+    ]
+    last = lines[-1] if lines else {}
+    training = configuration.get("training", {})
+    return {
+        "name": request.folder.name,
+        "title": request.title,
+        "status": request.status,
+        "command": request.command,
+        "evaluation_commands": list(request.evaluation_commands),
+        "configuration": {
+            "model": configuration.get("model", {}),
+            "training": training,
+        },
+        "seeds": {"training": training.get("seed", 0)},
+        "data": without_local_paths(configuration.get("data", {})),
+        "code_version": code_version(),
+        "hardware": hardware(),
+        "software": software(),
+        "cost": {
+            "process_cpu_seconds": last.get("cpu_seconds", 0.0),
+            "wall_seconds": last.get("wall_seconds", 0.0),
+            "steps": last.get("step", 0),
+            "parameters": count_parameters(configuration.get("model", {})),
+        },
+        "what_went_badly": list(request.badly),
+    }
+
+
+def count_parameters(model: dict[str, Any]) -> int:
+    """Parameters of the model that config.json describes."""
+    with torch.device("meta"):
+        return Transformer(TransformerConfig.from_dict(model)).num_parameters()
+
+
+def without_local_paths(values: Any) -> Any:
+    """A copy of plain data in which no string is an absolute path of this machine."""
+    if isinstance(values, dict):
+        return {
+            key: without_local_paths(value)
+            for key, value in values.items()
+            if not (isinstance(value, str) and Path(value).is_absolute())
+        }
+    if isinstance(values, list):
+        return [without_local_paths(value) for value in values]
+    return values
+
+
+def read_scores(file: Path, request: Request) -> list[RecordedScore]:
+    """The figures in one file of `evaluate --format json`.
+
+    Raises:
+        CallError: if the file lacks what a score needs.
+    """
+    values = _read_json(file)
+    try:
+        split, beam, alpha = values["split"], values.get("beam"), values.get("alpha")
+        chosen = request.alpha_chosen_on if beam and beam > 1 else ""
+        if split == request.alpha_chosen_on:
+            chosen = "this split, so it counts for nothing"
+        scores = [
+            RecordedScore(
+                split,
+                entry["name"],
+                round(entry["value"], 2),
+                entry["signature"],
+                beam,
+                alpha,
+                chosen,
+            )
+            for entry in values["scores"]
+        ]
+        likelihood = values.get("likelihood", values)
+        if "perplexity" in likelihood:
+            signature = "per token of the model's own vocabulary, from the unsmoothed likelihood"
+            perplexity = round(likelihood["perplexity"], 2)
+            scores.append(RecordedScore(split, "perplexity", perplexity, signature))
+    except (KeyError, TypeError) as error:
+        raise CallError(
+            f"{file} is not what `annotated-transformer evaluate --format json` prints: {error}."
+        ) from error
+    return scores
+
+
+def choose_lines(count: int, wanted: int = EXAMPLES) -> list[int]:
+    """Lines spread evenly over a file, counted from 1: nobody picks the flattering ones."""
+    wanted = min(count, wanted)
+    return [1 + index * count // wanted for index in range(wanted)]
+
+
+def _write_translations(request: Request) -> None:
+    examples: list[Example] = []
+    for split, path in request.translations.items():
+        ours = path.read_text("utf-8").splitlines()
+        target = request.folder / f"translations.{split}.txt"
+        target.write_text("\n".join(ours) + "\n", "utf-8")
+        if split in request.sources and not examples:
+            sources = request.sources[split].read_text("utf-8").splitlines()
+            if len(sources) != len(ours):
+                raise CallError(
+                    f"{request.sources[split]} has {len(sources)} lines and {path} has "
+                    f"{len(ours)}: line n of one must be the source of line n of the other."
+                )
+            examples = [Example(n, sources[n - 1], ours[n - 1]) for n in choose_lines(len(ours))]
+            chosen = f"{len(examples)} lines of {split}, evenly spaced, chosen before reading them"
+    if examples:
+        values = {"chosen": chosen, "examples": [asdict(example) for example in examples]}
+        _write(request.folder / "examples.json", values)
+
+
+def hardware() -> dict[str, Any]:
+    """The machine, as far as it tells."""
+    values: dict[str, Any] = {
+        "processor": _processor_name(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+        values["memory_gib"] = round(pages * size / 2**30, 1)
+    if torch.cuda.is_available():
+        values["gpus"] = [
+            torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())
+        ]
+    return values
+
+
+def _processor_name() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text("utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def software() -> dict[str, str]:
+    """Versions of Python and of the packages that can change a figure."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions
+
+
+def code_version() -> dict[str, Any]:
+    """The commit of the repository, and whether the package was changed on top of it."""
+
+    def git(*arguments: str) -> str:
+        try:
+            finished = subprocess.run(
+                ["git", *arguments], capture_output=True, text=True, check=True, timeout=30
+            )
+        except (OSError, subprocess.SubprocessError):
+            return ""
+        return finished.stdout.strip()
+
+    return {
+        "commit": git("rev-parse", "HEAD"),
+        "changed": bool(git("status", "--porcelain", "src")),
+    }
+
+
+def _write(path: Path, values: Any) -> None:
+    path.write_text(json.dumps(values, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise CallError(f"{path} is missing: give the folder or file of a real run.") from error
+    except ValueError as error:
+        raise CallError(f"{path} is not JSON: {error}.") from error

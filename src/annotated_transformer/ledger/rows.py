@@ -1,0 +1,71 @@
+"""What a row of the ledger is: one or more facts of the paper, and what we did about them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Treatment(Enum):
+    """What we did about a fact. The value is the word that the page shows."""
+
+    EXACT = "exact"
+    RECOMPUTED = "recomputed"
+    MEASURED = "measured"
+    NOT_DONE = "not done"
+
+
+EXPLANATIONS = {
+    Treatment.EXACT: "our code does this by default, and the figure is read from the code",
+    Treatment.RECOMPUTED: "the figure follows from other figures of the paper, or from counting; "
+    "nothing was trained",
+    Treatment.MEASURED: "an experiment of ours, smaller than the paper's where the paper has one",
+    Treatment.NOT_DONE: "with what it would cost, or the chapter that will do it",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Our side of a row, as a function computed it.
+
+    Attributes:
+        text: our figure, with its spread where there is one.
+        agrees: whether it agrees with what the paper says.
+    """
+
+    text: str
+    agrees: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the ledger.
+
+    Attributes:
+        facts: ids of the facts it settles; at least one.
+        treatment: what we did.
+        ours: computes our figure. A row that is not "not done" needs it, or `chapter`.
+        chapter: the notebook, such as "02_attention", in which a cell's metadata names one of the
+            facts; what that cell prints is shown too.
+        because: why ours differs, where it does.
+        missing: what is not done: its cost, or the chapter that will do it.
+        test: "tests/test_x.py::test_y", the test that holds it.
+        nearest_runs: show our recorded runs beside it, although they are on other data.
+    """
+
+    facts: tuple[str, ...]
+    treatment: Treatment
+    ours: Callable[[], Finding] | None = None
+    chapter: str = ""
+    because: str = ""
+    missing: str = ""
+    test: str = ""
+    nearest_runs: bool = False
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """A number that follows from the paper and is not printed in it."""
+
+    name: str
+    ours: Callable[[], Finding]
+    test: str = ""
