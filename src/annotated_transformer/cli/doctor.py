@@ -40,7 +40,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look and report."""
-    report = {
+    report: dict[str, Any] = {
         "version": __version__,
         "python": python(),
         "torch": pytorch(),
