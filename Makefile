@@ -1,6 +1,7 @@
 # Every command sets up what it needs from nothing: Python 3.11 or later and make are enough.
 #   PYTHON=python3.13    the Python to make the environment with
 #   CPU_ONLY=1           on a machine without a GPU: PyTorch's smaller CPU build
+#   NEWEST=1             the newest releases that pyproject.toml allows, instead of the lock
 #   DATA_DIR=FOLDER      real corpora for the tests that can use them (they are skipped without)
 
 PYTHON ?= python3
@@ -16,7 +17,9 @@ BIN := $(VENV)/bin
 endif
 RUN := $(BIN)/python
 
+comma := ,
 INDEX := $(if $(CPU_ONLY),--extra-index-url https://download.pytorch.org/whl/cpu)
+REQUIREMENTS := $(if $(NEWEST),--upgrade --editable ".[book$(comma)test]",-r requirements-lock.txt)
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=120 --dist loadscope
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 BOOK := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* book/_templates/* \
@@ -27,7 +30,7 @@ export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup book test check test-code test-notebooks test-site serve lab address lock clean
+.PHONY: help setup book test check test-code test-notebooks test-site browser serve lab address lock clean
 
 help:
 	@echo "make book      set up and build the site into _build/html"
@@ -49,8 +52,8 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.created requirements-lock.txt pyproject.toml
-	@echo "== Installing the versions of requirements-lock.txt and this package (some minutes the first time)"
-	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-lock.txt $(INDEX)
+	@echo "== Installing $(if $(NEWEST),the newest releases,the versions of requirements-lock.txt) and this package (minutes, the first time)"
+	@$(RUN) -m pip install --quiet --disable-pip-version-check $(REQUIREMENTS) $(INDEX)
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -95,7 +98,7 @@ check: setup
 
 test-code: setup node_modules/.installed
 	@echo "== Code and exercises"
-	@$(RUN) -m pytest -n $(WORKERS) --dist loadscope -m "not browser" $(if $(DATA_DIR),--data-dir $(DATA_DIR))
+	@$(RUN) -m pytest -n $(WORKERS) --dist loadscope --ignore tests/test_site.py $(if $(DATA_DIR),--data-dir $(DATA_DIR))
 
 # Twice, because a notebook that passes once may have been lucky.
 test-notebooks: setup
@@ -103,10 +106,12 @@ test-notebooks: setup
 	@$(if $(NOTEBOOKS),$(RUN) -m pytest -n $(WORKERS) $(NBVAL) $(NOTEBOOKS),echo "no notebooks yet")
 	@$(if $(NOTEBOOKS),$(RUN) -m pytest -n $(WORKERS) $(NBVAL) $(NOTEBOOKS))
 
-test-site: book
-	@echo "== The built site in a browser"
+browser: setup
 	@$(RUN) tools/browser.py
-	@$(RUN) -m pytest -n $(WORKERS) -m browser tests/test_site.py
+
+test-site: book browser
+	@echo "== The built site in a browser"
+	@$(RUN) -m pytest -n $(WORKERS) --dist load tests/test_site.py
 
 # --- upkeep -------------------------------------------------------------------------------------
 

@@ -1,0 +1,253 @@
+"""The house itself: what is written in two places agrees, and what must stay out stays out."""
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import address
+import build_book
+from annotated_transformer.figures.style import PALETTE
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "annotated_transformer"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCK_LINES = [
+    line
+    for line in (ROOT / "requirements-lock.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+PAPER_CODE = {
+    "config",
+    "table3",
+    "masks",
+    "attention",
+    "positional",
+    "feed_forward",
+    "residual",
+    "embeddings",
+    "encoder",
+    "decoder",
+    "transformer",
+    "decoding",
+    "incremental",
+    "inspection",
+}
+SERVING_CODE = {"__init__", "errors", "scoring", "translation"}
+PUBLISHED = "https://reader.github.io/annotated-book/"
+
+
+def tracked_files() -> list[Path]:
+    """What git holds, or would hold (a fresh file counts before it is added)."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listing.returncode:
+        pytest.skip("this copy of the repository is not a git checkout")
+    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def requirements() -> list[Requirement]:
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    return [Requirement(text) for group in groups for text in group]
+
+
+# --- metadata, lock, environment ------------------------------------------------------------------
+
+
+def test_lock_holds_every_dependency_within_its_range() -> None:
+    locked = {canonicalize_name(Requirement(line).name): Requirement(line) for line in LOCK_LINES}
+    for wanted in requirements():
+        pinned = locked.get(canonicalize_name(wanted.name))
+        assert pinned is not None, f"{wanted.name} is not in the lock: run `make lock`"
+        version = next(iter(pinned.specifier)).version
+        assert wanted.specifier.contains(version), f"{wanted} against {pinned}: run `make lock`"
+
+
+def test_lock_is_exact_and_names_no_machine() -> None:
+    for line in LOCK_LINES:
+        assert re.fullmatch(r"[\w.-]+==[\w.+!-]+( ; .+)?", line), line
+        assert not line.startswith(("nvidia-", "cuda-", "triton")), line
+    assert "torch==2.13.0" in LOCK_LINES
+
+
+def test_metadata_leaves_torch_alone() -> None:
+    """An exact pin would replace the torch that Colab brings."""
+    torch = next(r for r in requirements() if r.name == "torch")
+    assert {s.operator for s in torch.specifier} == {">="}
+
+
+def test_environment_file_follows_the_metadata() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    conda = [item for item in environment["dependencies"] if isinstance(item, str)]
+    (pip,) = [item["pip"] for item in environment["dependencies"] if isinstance(item, dict)]
+    assert environment["name"] == PROJECT["name"]
+    assert f"python{PROJECT['requires-python']}" in conda
+    assert pip == ["-r requirements-lock.txt", "--editable ."]
+
+
+def test_npm_lock_holds_what_package_json_asks_for() -> None:
+    package = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
+    lock = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    for name, version in {**package["dependencies"], **package["devDependencies"]}.items():
+        assert lock[f"node_modules/{name}"]["version"] == version
+
+
+def test_citation_carries_the_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == PROJECT["version"]
+
+
+# --- what must stay out ---------------------------------------------------------------------------
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The absolute names of all that a file of the package imports."""
+    package = ".".join(path.relative_to(SOURCE.parent).parts[:-1])
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package.rsplit(".", node.level - 1)[0] + "." if node.level else ""
+            module = f"{base}{node.module or ''}".rstrip(".")
+            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def test_every_module_says_which_side_it_is_on() -> None:
+    assert {path.stem for path in SOURCE.glob("*.py")} == PAPER_CODE | SERVING_CODE
+
+
+@pytest.mark.parametrize("name", sorted(PAPER_CODE))
+def test_code_of_the_paper_never_imports_what_serves_it(name: str) -> None:
+    path = SOURCE / f"{name}.py"
+    inside = {
+        name.split(".")[1]
+        for name in imported_modules(path)
+        if name.startswith("annotated_transformer.")
+    }
+    assert inside <= PAPER_CODE
+    outside = {name.split(".")[0] for name in imported_modules(path)} - sys.stdlib_module_names
+    assert outside <= {"torch", "annotated_transformer"}
+
+
+def test_no_tracked_file_names_a_machine() -> None:
+    machine = re.compile(rb"(?<![\w.:/-])/(?:home|root|Users|work|tmp|opt)/[\w.-]+")
+    allowed = re.compile(rb"/tmp/[Xx]{3,}")
+    for path in tracked_files():
+        found = [m for m in machine.findall(path.read_bytes()) if not allowed.match(m)]
+        assert not found, f"{path.relative_to(ROOT)} names {found[0]!r}"
+
+
+def test_no_tracked_file_is_large() -> None:
+    large = [path.name for path in tracked_files() if path.stat().st_size > 2_000_000]
+    assert large == []
+
+
+def test_no_front_end_library_is_in_git() -> None:
+    names = [path.relative_to(ROOT).as_posix() for path in tracked_files()]
+    assert [n for n in names if n.endswith(".min.js") or n.startswith("node_modules")] == []
+
+
+# --- one palette ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", PALETTE)
+def test_pages_and_figures_share_their_colours(role: str) -> None:
+    css = (ROOT / "book" / "_static" / "book.css").read_text(encoding="utf-8")
+    for colour, theme in zip(PALETTE[role], ("light", "dark"), strict=True):
+        assert f"--role-{role}-{theme}: {colour};" in css
+
+
+# --- one address ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The parts of the repository that carry or follow the address."""
+    for name in ("_config.yml", "_toc.yml", "CITATION.cff", "README.md"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in ("book", "notebooks", "tools"):
+        ignore = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore)
+    return tmp_path
+
+
+def test_everything_generated_from_the_address_is_in_step() -> None:
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    for path, text in address.generated(ROOT, address.read_address(config)).items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run `make address`"
+
+
+def test_setting_the_address_reaches_every_part_and_taking_it_out_leaves_none(copy: Path) -> None:
+    address.write_address(copy, "")
+    address.apply(copy)
+    parts = [copy / "_config.yml", copy / "CITATION.cff", copy / "README.md"]
+    parts += sorted((copy / "notebooks").glob("*.ipynb"))
+    before = [path.read_text(encoding="utf-8") for path in parts]
+    assert not any("reader" in text and "annotated-book" in text for text in before)
+
+    address.write_address(copy, PUBLISHED)
+    found = address.apply(copy)
+    assert found == address.Address(PUBLISHED, "https://github.com/reader/annotated-book")
+    for path in parts:
+        assert "annotated-book" in path.read_text(encoding="utf-8"), path.name
+
+    address.write_address(copy, "")
+    address.apply(copy)
+    assert [path.read_text(encoding="utf-8") for path in parts] == before
+
+
+@pytest.mark.parametrize(
+    ("url", "repository", "complaint"),
+    [
+        ("http://reader.github.io/book/", "", "begins with https"),
+        ("https://book.example.org/", "", "REPOSITORY="),
+        ("https://book.example.org/", "https://example.org/x", "REPOSITORY="),
+    ],
+)
+def test_a_wrong_address_is_refused(url: str, repository: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        address.parse_address(url, repository)
+
+
+def test_a_repository_gives_the_pages_address_and_another_domain_keeps_its_own() -> None:
+    of_repository = address.parse_address("https://github.com/Reader/Book.git")
+    assert of_repository == address.Address(
+        "https://reader.github.io/Book/", "https://github.com/Reader/Book"
+    )
+    elsewhere = address.parse_address("https://book.example.org", "https://github.com/reader/book/")
+    assert elsewhere == address.Address(
+        "https://book.example.org/", "https://github.com/reader/book"
+    )
+
+
+def test_buttons_only_in_a_published_book(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build_book, "ROOT", copy)
+    monkeypatch.setattr(build_book, "BUILD", copy)
+
+    def settings(url: str) -> dict[str, dict[str, object]]:
+        address.write_address(copy, url)
+        path = build_book.effective_config()
+        config: dict[str, dict[str, object]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return config
+
+    unpublished, published = settings(""), settings(PUBLISHED)
+    assert "launch_buttons" not in unpublished
+    assert not unpublished["html"]["use_repository_button"]
+    assert published["launch_buttons"]["colab_url"] == "https://colab.research.google.com"
+    assert published["repository"]["url"] == "https://github.com/reader/annotated-book"

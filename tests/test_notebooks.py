@@ -1,0 +1,124 @@
+"""Every chapter as a file: run once from the top, readable everywhere, and strictly tested.
+
+That its stored outputs are true is what `make test-notebooks` checks with nbval; here one number is
+altered to see that nbval would notice.
+"""
+
+import copy
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import address
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", "-p", "no:cacheprovider"]
+ELSEWHERE = re.compile(r"cdn\.|unpkg\.com|jsdelivr")
+ONLY_IN_MYST = re.compile(r"^(:::|```\{)|\{(doc|ref|term|eq|numref|cite)\}`", re.MULTILINE)
+NUMBER = re.compile(r"\d")
+
+pytestmark = pytest.mark.skipif(not NOTEBOOKS, reason="there are no notebooks yet")
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def tags(cell: dict[str, Any]) -> list[str]:
+    found: list[str] = cell["metadata"].get("tags", [])
+    return found
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def notebook(request: pytest.FixtureRequest) -> Any:
+    return read(request.param)
+
+
+def code_cells(notebook: Any) -> list[dict[str, Any]]:
+    return [c for c in notebook["cells"] if c["cell_type"] == "code" and "".join(c["source"])]
+
+
+def test_run_once_from_the_top(notebook: Any) -> None:
+    counts = [cell["execution_count"] for cell in code_cells(notebook)]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+def test_no_error_and_no_warning_is_stored(notebook: Any) -> None:
+    for cell in code_cells(notebook):
+        for output in cell["outputs"]:
+            assert output.get("name") != "stderr", "".join(output["text"])
+            if output["output_type"] == "error":
+                assert "raises-exception" in tags(cell), output["evalue"]
+
+
+def test_first_code_cell_is_the_setup_cell(notebook: Any) -> None:
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    first = code_cells(notebook)[0]
+    assert address.SETUP_TAG in tags(first), 'the first code cell needs the tag "setup"'
+    assert "".join(first["source"]) == address.setup_source(address.read_address(config))
+
+
+def test_plain_markdown_only(notebook: Any) -> None:
+    """MyST's directives and roles show as broken code in JupyterLab and Colab."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            assert not ONLY_IN_MYST.search("".join(cell["source"])), "".join(cell["source"])[:200]
+
+
+def test_nothing_from_another_host(notebook: Any) -> None:
+    assert not ELSEWHERE.search(json.dumps(notebook))
+
+
+def test_every_picture_is_described(notebook: Any) -> None:
+    for cell in code_cells(notebook):
+        if any("image/png" in output.get("data", {}) for output in cell["outputs"]):
+            described = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt")
+            assert described, f"set mystnb.image.alt in: {''.join(cell['source'])[:120]}"
+
+
+def test_an_ignored_output_says_why(notebook: Any) -> None:
+    for cell in code_cells(notebook):
+        if "nbval-ignore-output" in tags(cell):
+            reason = cell["metadata"].get("nbval_reason") or "#" in "".join(cell["source"])
+            assert reason, f"say in a comment why nothing is compared: {''.join(cell['source'])}"
+
+
+def first_stored_number(notebook: Any) -> tuple[int, int]:
+    """The cell and the output of the first printed number that nbval compares."""
+    for index, cell in enumerate(notebook["cells"]):
+        if cell["cell_type"] != "code" or "nbval-ignore-output" in tags(cell):
+            continue
+        for place, output in enumerate(cell["outputs"]):
+            if output["output_type"] == "stream" and NUMBER.search("".join(output["text"])):
+                return index, place
+    pytest.fail("no cell prints a number: what would the strict test compare?")
+
+
+def nbval(notebook: Any, path: Path) -> subprocess.CompletedProcess[str]:
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", *NBVAL, str(path)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_altering_one_stored_number_fails(path: Path, tmp_path: Path) -> None:
+    notebook = read(path)
+    index, place = first_stored_number(notebook)
+    notebook["cells"] = notebook["cells"][: index + 1]  # later cells do not matter here
+    true = nbval(notebook, tmp_path / "true.ipynb")
+    assert true.returncode == 0, true.stdout
+
+    altered = copy.deepcopy(notebook)
+    output = altered["cells"][index]["outputs"][place]
+    other_digit = lambda match: str((int(match[0]) + 1) % 10)  # noqa: E731
+    output["text"] = NUMBER.sub(other_digit, "".join(output["text"]), count=1)
+    false = nbval(altered, tmp_path / "false.ipynb")
+    assert false.returncode == 1
+    assert "1 failed" in false.stdout
