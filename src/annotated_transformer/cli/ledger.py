@@ -45,7 +45,7 @@ def _register_record(parser: argparse.ArgumentParser) -> None:
     add("--command", dest="run_command", required=True, help="the training command, in quotes")
     add("--scores", type=Path, nargs="*", default=[], help="files of `evaluate --format json`")
     add("--evaluation-command", action="append", default=[], help="how they were made; repeatable")
-    add("--alpha-chosen-on", default="", help="split on which the length penalty was chosen")
+    add("--alpha-chosen-on", default="", help="split, if the score files do not say")
     add(
         "--translations", action="append", default=[], metavar="SPLIT=FILE", help="ours; repeatable"
     )

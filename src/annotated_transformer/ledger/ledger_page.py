@@ -1,5 +1,6 @@
 """book/ledger.md: the ledger as a page, made from rows, findings, cells and recorded runs."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -117,14 +118,25 @@ def list_table_row(cells: Sequence[Sequence[str]]) -> list[str]:
 def _paper_side(facts: Sequence[Fact]) -> list[str]:
     """The facts of a row; many cells of one table are folded into one paragraph."""
     if len(facts) > 6 and len({fact.place for fact in facts}) == 1:
-        return [f"**{facts[0].place}.** " + " ".join(fact.says for fact in facts)]
+        told = [f"{fact.says} {anchored_id(fact.id)}" for fact in facts]
+        return [f"**{facts[0].place}.** " + " ".join(told)]
     return [_fact_text(fact) for fact in facts]
 
 
 def _fact_text(fact: Fact) -> str:
     versions = f" *({fact.versions})*" if fact.versions else ""
     note = f" {fact.note}" if fact.note else ""
-    return f"**{fact.place}.** {fact.says}{versions}{note}"
+    return f"**{fact.place}.** {fact.says}{versions}{note} {anchored_id(fact.id)}"
+
+
+def anchor_of(fact_id: str) -> str:
+    """The target of links to a fact: fact-s3-2-2-h for s3_2_2.h."""
+    return "fact-" + re.sub(r"[^a-z0-9]+", "-", fact_id.lower())
+
+
+def anchored_id(fact_id: str) -> str:
+    """The id of a fact, small, as a target of links."""
+    return f"[`{fact_id}`]{{#{anchor_of(fact_id)} .fact-id}}"
 
 
 def cells_of(row: Row, cells: Sequence[LedgerCell]) -> list[LedgerCell]:

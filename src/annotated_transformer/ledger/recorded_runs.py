@@ -30,7 +30,7 @@ class RecordedScore:
         signature: sacreBLEU's signature, or how the figure is counted.
         beam: the beam size; None for what needs no search.
         alpha: the length penalty; likewise.
-        alpha_chosen_on: where alpha was chosen: the validation split's name, or "paper".
+        alpha_chosen_on: where alpha was chosen: a split's name, or "the paper".
     """
 
     split: str

@@ -26,6 +26,7 @@ from annotated_transformer.ledger.recorded_runs import (
 from annotated_transformer.transformer import Transformer
 
 PACKAGES = ("annotated-transformer", "torch", "numpy", "tokenizers", "sacrebleu", "sacremoses")
+PAPER_ALPHA = 0.6  # section 6.1
 EXAMPLES = 6  # few: the corpora may not be handed on, and a handful of sentences is enough to see
 
 
@@ -40,7 +41,7 @@ class Request:
         command: the training command, without paths of one machine.
         score_files: what `evaluate --format json` printed, one file a call.
         evaluation_commands: the commands that printed them.
-        alpha_chosen_on: where the length penalty was chosen.
+        alpha_chosen_on: where the length penalty was chosen, if the score files do not say.
         translations: our translations by split, one a line.
         sources: the source text by split, to show a handful of sentences.
         status: how the run ended.
@@ -169,9 +170,11 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
     values = _read_json(file)
     try:
         split, beam, alpha = values["split"], values.get("beam"), values.get("alpha")
-        chosen = request.alpha_chosen_on if beam and beam > 1 else ""
-        if split == request.alpha_chosen_on:
-            chosen = "this split, so it counts for nothing"
+        chosen = request.alpha_chosen_on or values.get("alpha_chosen_on") or ""
+        if not chosen and alpha == PAPER_ALPHA:
+            chosen = "the paper"
+        if not beam or beam == 1:
+            alpha, chosen = None, ""
         scores = [
             RecordedScore(
                 split,
@@ -184,10 +187,9 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
             )
             for entry in values["scores"]
         ]
-        likelihood = values.get("likelihood", values)
-        if "perplexity" in likelihood:
+        if "perplexity" in values:
             signature = "per token of the model's own vocabulary, from the unsmoothed likelihood"
-            perplexity = round(likelihood["perplexity"], 2)
+            perplexity = round(values["perplexity"], 2)
             scores.append(RecordedScore(split, "perplexity", perplexity, signature))
     except (KeyError, TypeError) as error:
         raise CallError(

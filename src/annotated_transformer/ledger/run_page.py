@@ -145,6 +145,8 @@ def _search(score: RecordedScore) -> str:
     if score.beam == 1:
         return "greedy"
     chosen = f", chosen on {score.alpha_chosen_on}" if score.alpha_chosen_on else ""
+    if score.alpha_chosen_on == "the paper":
+        chosen = ", the paper's"
     return f"beam {score.beam}, α = {score.alpha}{chosen}"
 
 
