@@ -1,0 +1,260 @@
+"""`attention.find_bug`: five attention functions with one fault each, to be named by letter.
+
+Which five faults appear, in which order and under which letters is drawn per learner.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
+
+SCALED = "    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))"
+FORBID = '    scores = scores.masked_fill(~mask, float("-inf"))'
+WEIGHTS = "    weights = torch.softmax(scores, dim=-1)"
+ZEROS = "    weights = weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)"
+RETURN = "    return weights @ v, weights"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """name: also the name of the same mistake in `attention.scaled_dot_product`.
+
+    described: the line of the table of letters. body: the listing. absent: what is there in a
+    listing without this fault. look: where to look in the listing with it.
+    """
+
+    name: str
+    described: str
+    body: tuple[str, ...]
+    absent: str
+    look: str
+
+
+FAULTS = (
+    Fault(
+        "scale-by-d_k",
+        "the scores are divided by d_k instead of sqrt(d_k)",
+        ("    scores = q @ k.transpose(-2, -1) / q.size(-1)", FORBID, WEIGHTS, ZEROS, RETURN),
+        "the scores are divided by the square root of d_k",
+        "Read the line that makes the scores once more: by what are they divided?",
+    ),
+    Fault(
+        "softmax-over-queries",
+        "the softmax runs over the queries",
+        (
+            SCALED,
+            "    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)",
+            "    weights = torch.softmax(scores, dim=-2)",
+            "    weights = weights * mask",
+            RETURN,
+        ),
+        "the softmax runs over the last axis, the keys",
+        "Scores are (..., n_q, n_k). Which of these axes does its softmax run over?",
+    ),
+    Fault(
+        "mask-after-softmax",
+        "the mask is applied after the softmax",
+        (SCALED, WEIGHTS, "    weights = weights.masked_fill(~mask, 0.0)", RETURN),
+        "the mask is applied to the scores, before the softmax",
+        "In which order do softmax and mask come? Do the rows still sum to 1 afterwards?",
+    ),
+    Fault(
+        "mask-inverted",
+        "the mask is inverted",
+        (
+            SCALED,
+            '    scores = scores.masked_fill(mask, float("-inf"))',
+            WEIGHTS,
+            "    weights = weights.masked_fill(mask.all(-1, keepdim=True), 0.0)",
+            RETURN,
+        ),
+        "scores are filled where the mask is False, as they should be",
+        "True means may attend. Where does its `masked_fill` fill?",
+    ),
+    Fault(
+        "keys-as-values",
+        "the keys are averaged instead of the values",
+        (SCALED, FORBID, WEIGHTS, ZEROS, "    return weights @ k, weights"),
+        "the weights are multiplied with v",
+        "What are the weights multiplied with in the end?",
+    ),
+    Fault(
+        "no-scale",
+        "the scores are not scaled at all",
+        ("    scores = q @ k.transpose(-2, -1)", FORBID, WEIGHTS, ZEROS, RETURN),
+        "the scores are divided, in the line that makes them",
+        "Compare the line that makes the scores with equation (1). What is missing?",
+    ),
+    Fault(
+        "mask-fills-zero",
+        "forbidden scores are set to 0",
+        (SCALED, "    scores = scores.masked_fill(~mask, 0.0)", WEIGHTS, RETURN),
+        "no score is set to 0 before the softmax",
+        "With what are forbidden scores filled, and what is the exponential of that?",
+    ),
+    Fault(
+        "empty-row-nan",
+        "a query that may attend to nothing gives NaN",
+        (SCALED, FORBID, WEIGHTS, RETURN),
+        "a row with nothing allowed does not end in NaN",
+        "Everything looks right, for ordinary masks. What if a whole row of it is False?",
+    ),
+)
+LETTERS = "ABCDEFGH"
+
+
+@dataclass(frozen=True)
+class Draw:
+    """table: the faults by letter, A first. shown: the five faults that the listings have."""
+
+    table: tuple[Fault, ...]
+    shown: tuple[Fault, ...]
+
+    def letter(self, fault: Fault) -> str:
+        return LETTERS[self.table.index(fault)]
+
+    def answers(self) -> dict[str, str]:
+        return {_key(i): self.letter(fault) for i, fault in enumerate(self.shown)}
+
+
+def _key(position: int) -> str:
+    return f"attend_{position + 1}"
+
+
+def _pick(faults: Sequence[Fault], *positions: int) -> tuple[Fault, ...]:
+    return tuple(faults[position] for position in positions)
+
+
+_PRINTED = Draw(_pick(FAULTS, 4, 2, 7, 0, 6, 1, 5, 3), _pick(FAULTS, 1, 5, 3, 2, 7))
+
+
+def _draw(seed: int) -> Draw:
+    if seed == 0:
+        return _PRINTED
+    draw = random.Random(seed)
+    return Draw(tuple(draw.sample(FAULTS, len(FAULTS))), tuple(draw.sample(FAULTS, 5)))
+
+
+def listings(draw: Draw = _PRINTED) -> str:
+    """The five functions as Python source."""
+    functions = []
+    for position, fault in enumerate(draw.shown):
+        lines = [f"def {_key(position)}(q, k, v, mask):", *fault.body]
+        functions.append("\n".join(lines))
+    return "\n\n".join(functions)
+
+
+def _statement(draw: Draw) -> str:
+    table = "\n".join(f"{draw.letter(fault)}: {fault.described}" for fault in draw.table)
+    return (
+        "Each of five attention functions has one fault. mask is boolean, True = may attend; a "
+        "query that may attend to nothing should get zeros. Return a dictionary with the letter "
+        "of the fault for 'attend_1' to 'attend_5'. Not every letter occurs.\n\n"
+        f"{table}\n\n{listings(draw)}"
+    )
+
+
+def _says(answers: dict[str, str]) -> Candidate:
+    return lambda: dict(answers)
+
+
+def _mistakes(draw: Draw) -> tuple[Mistake, ...]:
+    """Every wrong letter for every listing, with what is there and where to look instead."""
+    mistakes = []
+    for position, fault in enumerate(draw.shown):
+        for other in draw.table:
+            if other is fault:
+                continue
+            letter, key = draw.letter(other), _key(position)
+            sentence = f"`{key}` does not have fault {letter}: there, {_absent(fault, other)}. "
+            name = f"{key}-is-not-{other.name}"
+            mistakes.append(Mistake(name, _says({key: letter}), sentence + fault.look))
+    return tuple(mistakes)
+
+
+def _absent(fault: Fault, other: Fault) -> str:
+    """What stands in the listing where `other` would be wrong."""
+    if fault.name == "no-scale" and other.name == "scale-by-d_k":
+        return "the scores are not divided by d_k"
+    if fault.name == "scale-by-d_k" and other.name == "no-scale":
+        return "the scores are divided by something"
+    if fault.name == "mask-after-softmax" and other.name == "mask-fills-zero":
+        return "it is weights, not scores, that are set to 0"
+    if fault.name == "mask-fills-zero" and other.name == "empty-row-nan":
+        return "no score is -inf, so nothing becomes NaN"
+    return other.absent
+
+
+def vary(seed: int) -> Exercise:
+    """The exercise with faults and letters drawn for this learner; seed 0 is the book's."""
+    draw = _draw(seed)
+    return replace(
+        FIND_BUG,
+        statement=_statement(draw),
+        reference=_says(draw.answers()),
+        mistakes=_mistakes(draw),
+        alternatives=(),
+    )
+
+
+def answer() -> dict[str, str]:
+    return {
+        "attend_1": "F",  # softmax(scores, dim=-2)
+        "attend_2": "G",  # q @ k^T, and no division
+        "attend_3": "H",  # masked_fill(mask, ...) fills where attending is allowed
+        "attend_4": "B",  # the softmax has already shared out what the mask then removes
+        "attend_5": "C",  # softmax of a row of -inf alone
+    }
+
+
+def _by_name() -> dict[str, str]:
+    names = {fault.name: letter for letter, fault in zip(LETTERS, _PRINTED.table, strict=True)}
+    found = (
+        "softmax-over-queries",
+        "no-scale",
+        "mask-inverted",
+        "mask-after-softmax",
+        "empty-row-nan",
+    )
+    return {f"attend_{i}": names[name] for i, name in enumerate(found, start=1)}
+
+
+def _from_the_draw() -> dict[str, str]:
+    return _PRINTED.answers()
+
+
+FIND_BUG = Exercise(
+    id="attention.find_bug",
+    title="Name the fault in five attention functions",
+    kind="debug",
+    difficulty=3,
+    minutes=12,
+    signature="answer() -> dict of five letters",
+    statement=_statement(_PRINTED),
+    objective="Read attention code and see at once the line that is wrong.",
+    prerequisite="attention.scaled_dot_product",
+    hints=(
+        "Do not run them yet. Compare each listing with your own solution, line by line. Which "
+        "line differs?",
+        "Four questions for each: by what are the scores divided? Where and with what are they "
+        "filled, and before or after the softmax? Over which axis? What is averaged?",
+        "Try them on a small example: rows of the weights must sum to 1, forbidden weights must "
+        "be 0, and a row that is False throughout must give zeros. The one that passes all but "
+        "the last has the fault about NaN.",
+    ),
+    reference=answer,
+    explanation=(
+        "Three questions find nearly every attention bug: do the rows of the weights sum to 1 "
+        "(axis, order of mask and softmax), is a forbidden weight exactly 0 (sign and value of "
+        "the mask), and does a row with nothing allowed give zeros? The scale shows in none of "
+        "them, so read that line."
+    ),
+    mistakes=_mistakes(_PRINTED),
+    alternatives=(_by_name, _from_the_draw),
+    starter=(
+        "def answer():\n"
+        "    return {\n" + "".join(f'        "{_key(i)}": ...,\n' for i in range(5)) + "    }"
+    ),
+    vary=vary,
+)

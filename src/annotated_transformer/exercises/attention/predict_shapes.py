@@ -1,0 +1,343 @@
+"""`attention.predict_shapes`: which axis is which (section 3.2.1), without running anything."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of one learner's exercise; the defaults are those printed in the book."""
+
+    batch: int = 2
+    heads: int = 8
+    n_q: int = 5
+    n_k: int = 7
+    d_k: int = 16
+    d_v: int = 32
+
+    @property
+    def q(self) -> Shape:
+        return (self.batch, self.heads, self.n_q, self.d_k)
+
+    @property
+    def k(self) -> Shape:
+        return (self.batch, self.heads, self.n_k, self.d_k)
+
+    @property
+    def v(self) -> Shape:
+        return (self.batch, self.heads, self.n_k, self.d_v)
+
+
+def answer() -> dict[str, Shape]:
+    return {
+        "scores": (2, 8, 5, 7),  # every query meets every key
+        "weights": (2, 8, 5, 7),  # the softmax changes no shape
+        "output": (2, 8, 5, 32),  # one vector a query, as wide as a value
+        "key_padding_mask": (2, 1, 1, 7),  # a row of keys for each sentence
+    }
+
+
+def _right(sizes: Sizes) -> dict[str, Shape]:
+    b, h, n_q, n_k, d_v = sizes.batch, sizes.heads, sizes.n_q, sizes.n_k, sizes.d_v
+    return {
+        "scores": (b, h, n_q, n_k),
+        "weights": (b, h, n_q, n_k),
+        "output": (b, h, n_q, d_v),
+        "key_padding_mask": (b, 1, 1, n_k),
+    }
+
+
+# The key asked for, a name, the wrong shape, what to say. "scores" stands for the weights too.
+_WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
+    (
+        "scores",
+        "square-queries",
+        lambda s: (s.batch, s.heads, s.n_q, s.n_q),
+        "`{key}` is not square: (n_q, n_q) would compare the queries with themselves. Every query "
+        "meets every key, so the last two axes are (n_q, n_k).",
+    ),
+    (
+        "scores",
+        "square-keys",
+        lambda s: (s.batch, s.heads, s.n_k, s.n_k),
+        "`{key}` is not square: (n_k, n_k) would compare the keys with themselves. Every query "
+        "meets every key, so the last two axes are (n_q, n_k).",
+    ),
+    (
+        "scores",
+        "transposed",
+        lambda s: (s.batch, s.heads, s.n_k, s.n_q),
+        "`{key}` is transposed: rows are queries and columns are keys, (n_q, n_k), because "
+        "the product is q k^T.",
+    ),
+    (
+        "scores",
+        "width-kept",
+        lambda s: (s.batch, s.heads, s.n_q, s.d_k),
+        "`{key}` still has the width d_k. The dot product sums over d_k, so that axis is gone: "
+        "one number for each query and key, (n_q, n_k).",
+    ),
+    (
+        "scores",
+        "widths",
+        lambda s: (s.batch, s.heads, s.d_k, s.d_k),
+        "`{key}` has (d_k, d_k), which is k^T q, a product over positions. q k^T sums over the "
+        "width and leaves positions: (n_q, n_k).",
+    ),
+    (
+        "scores",
+        "no-heads",
+        lambda s: (s.batch, s.n_q, s.n_k),
+        "`{key}` has lost the axis of the heads. Leading axes go along untouched: each head has "
+        "its own (n_q, n_k).",
+    ),
+    (
+        "scores",
+        "matrix",
+        lambda s: (s.n_q, s.n_k),
+        "`{key}` has lost the leading axes. Batch and heads go along untouched: each sentence and "
+        "head has its own (n_q, n_k).",
+    ),
+    (
+        "scores",
+        "value-width",
+        lambda s: (s.batch, s.heads, s.n_q, s.d_v),
+        "`{key}` has the width of the values. The values come in only at the end; queries against "
+        "keys is (n_q, n_k).",
+    ),
+    (
+        "weights",
+        "one-a-query",
+        lambda s: (s.batch, s.heads, s.n_q),
+        "`weights` has one number a query. The softmax does not sum an axis away, it divides by "
+        "the sum: the shape of the scores stays, (n_q, n_k).",
+    ),
+    (
+        "weights",
+        "one-a-query-kept",
+        lambda s: (s.batch, s.heads, s.n_q, 1),
+        "`weights` has one number a query. That is the softmax's denominator; the weights "
+        "themselves keep the shape of the scores, (n_q, n_k).",
+    ),
+    (
+        "output",
+        "key-width",
+        lambda s: (s.batch, s.heads, s.n_q, s.d_k),
+        "`output` has the width d_k of queries and keys. What is averaged are the values, so it "
+        "is d_v wide.",
+    ),
+    (
+        "output",
+        "one-a-key",
+        lambda s: (s.batch, s.heads, s.n_k, s.d_v),
+        "`output` has one row a key, the shape of v. There is one result for each query: "
+        "(n_q, n_k) times (n_k, d_v) is (n_q, d_v).",
+    ),
+    (
+        "output",
+        "one-a-key-key-width",
+        lambda s: (s.batch, s.heads, s.n_k, s.d_k),
+        "`output` has the shape of k. There is one result for each query, n_q, and it is as wide "
+        "as a value, d_v.",
+    ),
+    (
+        "output",
+        "scores",
+        lambda s: (s.batch, s.heads, s.n_q, s.n_k),
+        "`output` has the shape of the weights. They are multiplied with the values, which sums "
+        "over the keys: (n_q, n_k) times (n_k, d_v) is (n_q, d_v).",
+    ),
+    (
+        "output",
+        "heads-merged",
+        lambda s: (s.batch, s.n_q, s.heads * s.d_v),
+        "`output` has its heads merged already. That happens after attention, in multi-head "
+        "attention; here each head has its own (n_q, d_v).",
+    ),
+    (
+        "output",
+        "no-heads",
+        lambda s: (s.batch, s.n_q, s.d_v),
+        "`output` has lost the axis of the heads. Leading axes go along untouched: each head has "
+        "its own (n_q, d_v).",
+    ),
+    (
+        "output",
+        "transposed",
+        lambda s: (s.batch, s.heads, s.d_v, s.n_q),
+        "`output` is transposed: rows are queries, columns the coordinates of a value, (n_q, d_v).",
+    ),
+    (
+        "key_padding_mask",
+        "tokens",
+        lambda s: (s.batch, s.n_k),
+        "`key_padding_mask` has two axes. Against four-dimensional scores they would line up with "
+        "(n_q, n_k), the batch with the queries: two axes of length 1 belong between them.",
+    ),
+    (
+        "key_padding_mask",
+        "three-axes",
+        lambda s: (s.batch, 1, s.n_k),
+        "`key_padding_mask` has three axes: its batch would line up with the heads. Four are "
+        "needed, with length 1 for heads and queries.",
+    ),
+    (
+        "key_padding_mask",
+        "full",
+        lambda s: (s.batch, s.heads, s.n_q, s.n_k),
+        "`key_padding_mask` is written out in full. Whether a key is padding depends neither on "
+        "the head nor on the query, so these two axes can be 1.",
+    ),
+    (
+        "key_padding_mask",
+        "a-row-a-query",
+        lambda s: (s.batch, 1, s.n_q, s.n_k),
+        "`key_padding_mask` has a row for each query. A padded key is hidden from all of them, so "
+        "the query axis can be 1.",
+    ),
+    (
+        "key_padding_mask",
+        "a-row-a-head",
+        lambda s: (s.batch, s.heads, 1, s.n_k),
+        "`key_padding_mask` has a row for each head. A padded key is hidden from all of them, so "
+        "the head axis can be 1.",
+    ),
+    (
+        "key_padding_mask",
+        "query-axis",
+        lambda s: (s.batch, 1, s.n_q, 1),
+        "`key_padding_mask` speaks of queries: its tokens lie on axis -2. What is hidden are "
+        "padded keys, and keys are the last axis.",
+    ),
+    (
+        "key_padding_mask",
+        "keys-on-query-axis",
+        lambda s: (s.batch, 1, s.n_k, 1),
+        "`key_padding_mask` has its keys on the query axis. Scores are (..., n_q, n_k): keys are "
+        "the last axis.",
+    ),
+    (
+        "key_padding_mask",
+        "query-length",
+        lambda s: (s.batch, 1, 1, s.n_q),
+        "`key_padding_mask` has the length of the queries. It hides keys, of which there are n_k.",
+    ),
+    (
+        "key_padding_mask",
+        "one-sentence",
+        lambda s: (1, 1, 1, s.n_k),
+        "`key_padding_mask` has one row for the whole batch. Sentences differ in length, so each "
+        "needs its own row: the batch axis stays.",
+    ),
+    (
+        "key_padding_mask",
+        "square",
+        lambda s: (s.batch, 1, s.n_k, s.n_k),
+        "`key_padding_mask` is square. A padded key is hidden from every query, so the query axis "
+        "can be 1.",
+    ),
+)
+
+
+def _mistakes(sizes: Sizes) -> tuple[Mistake, ...]:
+    right = _right(sizes)
+    mistakes = []
+    for key, name, shape, sentence in _WRONG:
+        for asked in ("scores", "weights") if key == "scores" else (key,):
+            wrong = {asked: shape(sizes)}
+            if wrong[asked] != right[asked]:
+                mistakes.append(
+                    Mistake(f"{asked}-{name}", _returns(wrong), sentence.format(key=asked))
+                )
+    return tuple(mistakes)
+
+
+def _returns(shapes: dict[str, Shape]) -> Candidate:
+    return lambda: dict(shapes)
+
+
+def _statement(sizes: Sizes) -> str:
+    return (
+        f"No code: q has the shape {sizes.q}, k {sizes.k}, v {sizes.v}. Return a dictionary with "
+        "the shapes, as tuples, of 'scores', 'weights', 'output' and 'key_padding_mask': the "
+        "smallest four-dimensional mask that hides padded keys, one row for each sentence."
+    )
+
+
+def _by_running_it() -> dict[str, Shape]:
+    import torch
+
+    q, k, v = torch.zeros(Sizes().q), torch.zeros(Sizes().k), torch.zeros(Sizes().v)
+    scores = q @ k.mT
+    weights = scores.softmax(-1)
+    return {
+        "scores": tuple(scores.shape),
+        "weights": tuple(weights.shape),
+        "output": tuple((weights @ v).shape),
+        "key_padding_mask": (q.size(0), 1, 1, k.size(-2)),
+    }
+
+
+def _as_lists() -> dict[str, list[int]]:
+    return {key: list(shape) for key, shape in _right(Sizes()).items()}  # type: ignore[misc]
+
+
+def vary(seed: int) -> Exercise:
+    """The exercise with sizes drawn for this learner; seed 0 is the one in the book."""
+    if seed == 0:
+        return PREDICT_SHAPES
+    draw = random.Random(seed)
+    n_q, n_k = draw.sample((5, 6, 7, 9, 10, 11), 2)
+    d_k, d_v = draw.sample((16, 24, 32, 48, 64), 2)
+    sizes = Sizes(draw.choice((2, 3, 4)), draw.choice((8, 12)), n_q, n_k, d_k, d_v)
+    return replace(
+        PREDICT_SHAPES,
+        statement=_statement(sizes),
+        reference=_returns(_right(sizes)),
+        mistakes=_mistakes(sizes),
+        alternatives=(),
+    )
+
+
+PREDICT_SHAPES = Exercise(
+    id="attention.predict_shapes",
+    title="Predict the shapes",
+    kind="shape",
+    difficulty=1,
+    minutes=5,
+    signature="answer() -> dict of four tuples",
+    statement=_statement(Sizes()),
+    objective="Read the shape of every intermediate result off the formula.",
+    prerequisite="Section 3.2.1 of the paper, equation (1)",
+    hints=(
+        "In q k^T, which axis is summed over and disappears, and which two remain?",
+        "Leading axes go along untouched. A softmax changes no shape. A product of (n_q, n_k) "
+        "with (n_k, d_v) sums over the keys.",
+        "Scores and weights end in (n_q, n_k), the output in (n_q, d_v). A padded key is hidden "
+        "from every head and every query: those axes of the mask are 1.",
+    ),
+    reference=answer,
+    explanation=(
+        "The dot product sums over d_k and leaves one number for each query and key. The softmax "
+        "divides and keeps the shape. The product with v sums over the keys and leaves one vector "
+        "of d_v numbers for each query. Only the axes that a mask depends on need a length other "
+        "than 1: the sentence and the key."
+    ),
+    mistakes=_mistakes(Sizes()),
+    alternatives=(_by_running_it, _as_lists),
+    starter=(
+        "def answer():\n"
+        "    return {\n"
+        '        "scores": ...,\n'
+        '        "weights": ...,\n'
+        '        "output": ...,\n'
+        '        "key_padding_mask": ...,\n'
+        "    }"
+    ),
+    vary=vary,
+)
