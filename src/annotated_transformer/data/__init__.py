@@ -14,11 +14,13 @@ from annotated_transformer.data.batching import (
 from annotated_transformer.data.copy_task import copy_corpus
 from annotated_transformer.data.corpus import Alignment, ParallelCorpus, Split
 from annotated_transformer.data.folder import read_folder
+from annotated_transformer.data.grammar import TRAVELLING_SENTENCE, generate_corpus
 from annotated_transformer.data.registry import CORPORA, load_corpus
 from annotated_transformer.data.vocabulary import Vocabulary
 
 __all__ = [
     "CORPORA",
+    "TRAVELLING_SENTENCE",
     "Alignment",
     "Batch",
     "EncodedSplit",
@@ -30,6 +32,7 @@ __all__ = [
     "collate",
     "copy_corpus",
     "encode_split",
+    "generate_corpus",
     "load_corpus",
     "make_batch",
     "padding_waste",

@@ -5,10 +5,12 @@ from pathlib import Path
 from annotated_transformer.data.copy_task import copy_corpus
 from annotated_transformer.data.corpus import ParallelCorpus
 from annotated_transformer.data.folder import read_folder
+from annotated_transformer.data.grammar import generate_corpus
 from annotated_transformer.data.multi30k import load_multi30k
 from annotated_transformer.errors import CallError
 
 CORPORA = {
+    "grammar": "English to German from a hand-written grammar, generated here (no download)",
     "copy": "rows of digits to be said back, generated here (no download)",
     "multi30k": "29,000 captions of photographs in English, German and French (fetched)",
     "folder": "your own parallel text: train.en train.de valid.en ... in --data-dir",
@@ -48,4 +50,11 @@ def load_corpus(
             f"the corpus {name!r} is generated and reads no folder; leave out --data-dir, or "
             f"choose --data folder"
         )
-    return copy_corpus()
+    if name == "copy":
+        return copy_corpus()
+    if (source, target) != ("en", "de"):
+        raise CallError(
+            f"the corpus 'grammar' is from en to de; {source} to {target} was asked for. German "
+            f"does not determine its English: the other direction could not be scored fairly"
+        )
+    return generate_corpus()

@@ -1,0 +1,180 @@
+"""The corpus `grammar`: distinct pairs, splits that share no sentence, alignments, phenomena."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from annotated_transformer.data.corpus import Alignment, ParallelCorpus, Split
+from annotated_transformer.data.grammar import english, german
+from annotated_transformer.data.grammar.choose import Chooser
+from annotated_transformer.data.grammar.compose import compose
+from annotated_transformer.data.grammar.inflection import THE
+from annotated_transformer.data.grammar.nouns import NOUN
+from annotated_transformer.data.grammar.phenomena import PHENOMENA, phenomena
+from annotated_transformer.data.grammar.structure import (
+    Clause,
+    Gap,
+    Mark,
+    NounPhrase,
+    Sentence,
+    Word,
+)
+from annotated_transformer.data.grammar.verbs import VERBS
+from annotated_transformer.data.grammar.words import ADJECTIVES
+from annotated_transformer.errors import CallError
+
+MIN_WORDS, MAX_WORDS = 3, 18  # of a sentence, punctuation not counted
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarPair:
+    """A sentence and its translation.
+
+    Attributes:
+        source, target: English and German text.
+        alignment: links (i, j): token i of the source is said by token j of the target. Tokens are
+            words and punctuation signs (see `tokens`).
+        tags: the phenomena it shows, by the names in PHENOMENA.
+    """
+
+    source: str
+    target: str
+    alignment: Alignment
+    tags: tuple[str, ...]
+
+
+def tokens(text: str) -> list[str]:
+    """The words and signs that alignments count: "The cat sleeps." has four."""
+    return text.replace(",", " ,").replace(".", " .").split()
+
+
+def join(words: list[Word]) -> str:
+    """Words as text: signs stand against the word before them, the first letter is a capital."""
+    text = " ".join([word for word, _ in words]).replace(" ,", ",").replace(" .", ".")
+    return text[0].upper() + text[1:]
+
+
+def align(source: list[Word], target: list[Word]) -> Alignment:
+    """The links between words that share a mark, in order."""
+    places: dict[Mark, list[int]] = {}
+    for place, (_, marks) in enumerate(source):
+        for mark in marks:
+            places.setdefault(mark, []).append(place)
+    links = {
+        (i, j)
+        for j, (_, marks) in enumerate(target)
+        for mark in marks
+        for i in places.get(mark, ())
+    }
+    return sorted(links)
+
+
+def length(words: list[Word]) -> int:
+    """Number of words without the signs."""
+    return sum(word not in (",", ".") for word, _ in words)
+
+
+def say(said: Sentence) -> GrammarPair | None:
+    """A sentence in both languages; None where it is too short or too long."""
+    source, target = english.sentence(said), german.sentence(said)
+    if not MIN_WORDS <= length(source) <= MAX_WORDS or length(target) > MAX_WORDS:
+        return None
+    return GrammarPair(join(source), join(target), align(source, target), phenomena(said))
+
+
+def travelling_sentence() -> GrammarPair:
+    """The one pair that goes through the whole book, made of the grammar's own parts.
+
+    "ruft ... an" encloses its object; "der" has the gender of "den Lehrer" and the case of its own
+    role; "liest" closes the relative clause; "alte" agrees with "das" and "Buch".
+    """
+    woman, teacher, book = NOUN["woman"], NOUN["teacher"], NOUN["book"]
+    calls, reads = (
+        next(verb for verb in VERBS["accusative"] if verb.base == base) for base in ("call", "read")
+    )
+    old = next(adjective for adjective in ADJECTIVES if adjective.english == "old")
+    reading = Clause(
+        key=1,
+        verb=reads,
+        subject=Gap(2, teacher, "singular"),
+        accusative=NounPhrase(3, book, "singular", THE, (old,)),
+        gap="subject",
+    )
+    calling = Clause(
+        key=4,
+        verb=calls,
+        subject=NounPhrase(5, woman, "singular", THE),
+        accusative=NounPhrase(6, teacher, "singular", THE, relative=reading),
+    )
+    pair = say(Sentence(calling))
+    assert pair
+    return pair
+
+
+TRAVELLING_SENTENCE = travelling_sentence()
+
+
+def pairs(seed: int) -> Iterator[GrammarPair]:
+    """Distinct pairs without end: no source and no target occurs twice.
+
+    The travelling sentence is not among them.
+    """
+    chooser = Chooser(seed)
+    sources = {TRAVELLING_SENTENCE.source}
+    targets = {TRAVELLING_SENTENCE.target}
+    while True:
+        pair = say(compose(chooser))
+        if pair and pair.source not in sources and pair.target not in targets:
+            sources.add(pair.source)
+            targets.add(pair.target)
+            yield pair
+
+
+def generate_corpus(
+    seed: int = 0, train: int = 60000, valid: int = 1000, test: int = 1000
+) -> ParallelCorpus:
+    """The corpus `grammar`. The same arguments give the same corpus on every machine.
+
+    Validation and test pairs are drawn before the training pairs: they stay the same, whatever the
+    size of the training split. No sentence, English or German, occurs twice anywhere. The first
+    test pair is TRAVELLING_SENTENCE.
+
+    Args:
+        seed: of the choices.
+        train, valid, test: number of pairs of each split, at least one.
+
+    Raises:
+        CallError: a split of no pairs was asked for.
+    """
+    if min(train, valid, test) < 1:
+        raise CallError(
+            f"each split of the grammar corpus needs at least one pair; train={train}, "
+            f"valid={valid} and test={test} were asked for"
+        )
+    drawn = pairs(seed)
+    splits = {
+        "valid": [next(drawn) for _ in range(valid)],
+        "test": [TRAVELLING_SENTENCE, *(next(drawn) for _ in range(test - 1))],
+        "train": [next(drawn) for _ in range(train)],
+    }
+    return ParallelCorpus(
+        "grammar",
+        "en",
+        "de",
+        {name: as_split(splits[name]) for name in ("train", "valid", "test")},
+        {"seed": seed, "train": train, "valid": valid, "test": test},
+    )
+
+
+def as_split(said: list[GrammarPair]) -> Split:
+    """Pairs as a split, with their alignments and tags."""
+    return Split(
+        source=[pair.source for pair in said],
+        target=[pair.target for pair in said],
+        alignments=[pair.alignment for pair in said],
+        tags=[pair.tags for pair in said],
+    )
+
+
+def explain(pair: GrammarPair) -> dict[str, str]:
+    """What a pair shows: the name of each phenomenon, and what it is in a few words."""
+    return {tag: PHENOMENA[tag] for tag in pair.tags}
