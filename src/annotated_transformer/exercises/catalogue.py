@@ -5,7 +5,7 @@ import importlib
 
 from annotated_transformer.exercises.exercise import Exercise
 
-TOPICS = ("attention", "masks", "multi_head")
+TOPICS = ("masks",)
 
 
 @functools.cache

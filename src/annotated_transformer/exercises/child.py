@@ -21,6 +21,7 @@ from annotated_transformer.exercises.pristine import torch_defaults
 TOKEN_SIZE = 16
 FRAME = struct.Struct(f"<{TOKEN_SIZE}sBIQ")  # token, kind, index of the case, bytes that follow
 BEGUN, OUTCOME, FINISHED = KINDS = (1, 2, 3)
+UNREADABLE_JOB = 84  # a new Python could not make the candidate again
 UNEXPECTED_END = 83  # exit status when our own code failed, a sign of patched libraries
 
 Send = Callable[[int, int, bytes], None]
@@ -84,7 +85,11 @@ def main() -> None:
     os.dup2(2, 1)  # what an import prints must not stand between the frames
     (length,) = struct.unpack("<Q", sys.stdin.buffer.read(8))
     job = sys.stdin.buffer.read(length)
-    exercise, candidate, limits, scratch, token = cloudpickle.loads(job)
+    try:
+        exercise, candidate, limits, scratch, token = cloudpickle.loads(job)
+    except Exception as error:
+        os.write(printed, f"{type(error).__name__}: {error}".encode())
+        os._exit(UNREADABLE_JOB)
     work(exercise, candidate, limits, scratch, token, results, printed)
 
 

@@ -52,7 +52,7 @@ class Limits:
     """
 
     seconds: float = 5.0
-    memory: int = 1536 * 2**20
+    memory: int = 2**30
     file_size: int = 16 * 2**20
     result: int = 64 * 2**20
     printed: int = 4000

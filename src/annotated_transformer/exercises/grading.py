@@ -1,8 +1,6 @@
 """`grade`: one candidate against one exercise, from the isolated run to the report."""
 
 import difflib
-import dis
-import types
 from dataclasses import replace
 
 import torch
@@ -28,13 +26,7 @@ from annotated_transformer.exercises.outcomes import (
 from annotated_transformer.exercises.pristine import pristine
 from annotated_transformer.exercises.sandbox import Run, run_isolated
 from annotated_transformer.exercises.showing import show_call, write_report
-
-_STUB_OPERATIONS = frozenset(
-    (
-        *("RESUME", "NOP", "CACHE", "COPY_FREE_VARS", "MAKE_CELL", "PRECALL", "PUSH_NULL"),
-        *("LOAD_CONST", "LOAD_SMALL_INT", "POP_TOP", "RETURN_VALUE", "RETURN_CONST"),
-    )
-)
+from annotated_transformer.exercises.stubs import is_stub, is_unchanged
 
 
 def grade(
@@ -66,34 +58,13 @@ def grade_exercise(
 ) -> Report:
     """`grade` for an exercise that need not be in the catalogue."""
     limits = limits or Limits()
-    if is_stub(candidate):
+    if is_stub(candidate) or is_unchanged(candidate, exercise.starter):
         return _not_attempted(exercise)
     if not callable(candidate):
         return _not_callable(exercise, candidate)
     run = run_isolated(exercise, candidate, limits, method)
     with pristine():
         return _judge(exercise, run, limits)
-
-
-def is_stub(candidate: object) -> bool:
-    """True for a plain function whose body does nothing: `...`, `pass`, a docstring, `return None`.
-
-    Also for None and `...` themselves. Reads the code of plain functions only: looking at
-    attributes of other objects would run whatever they define.
-    """
-    if candidate is None or candidate is Ellipsis:
-        return True
-    if type(candidate) is not types.FunctionType:
-        return False
-    code = candidate.__code__
-    if len(code.co_code) > 200:
-        return False
-    steps = list(dis.get_instructions(code))
-    if any(step.opname == "RAISE_VARARGS" for step in steps):
-        return code.co_names == ("NotImplementedError",)
-    allowed = all(step.opname in _STUB_OPERATIONS for step in steps)
-    ends = [step.argval for step in steps if step.opname in ("LOAD_CONST", "RETURN_CONST")]
-    return allowed and bool(ends) and (ends[-1] is None or ends[-1] is Ellipsis)
 
 
 def _judge(exercise: Exercise, run: Run, limits: Limits) -> Report:

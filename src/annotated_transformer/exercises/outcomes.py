@@ -121,7 +121,7 @@ def _run(exercise: Exercise, index: int, function: Candidate, dtype: torch.dtype
     case = cases_of(exercise)[index]
     outcome: dict[str, Any] = dict.fromkeys(Outcome.__dataclass_fields__)
     outcome["dtype"] = str(case.dtype or dtype).removeprefix("torch.")
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     np.random.seed(0)
     random.seed(0)
     with original_libraries():

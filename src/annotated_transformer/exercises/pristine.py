@@ -38,6 +38,7 @@ _SNAPSHOT: dict[int, dict[str, Any]] = {
 # Names that interpreters and kernels rebind in the normal course of things; not anybody's patch.
 _LEFT_ALONE = frozenset({"_", "display", "get_ipython", "input", "__IPYTHON__", "__doc__"})
 _ABSENT = object()
+_active: list[bool] = []  # not empty while the original functions are in place
 
 Change = tuple[Any, str, Any, Any]  # where, name, original, replacement
 
@@ -68,13 +69,21 @@ def _put(space: Any, name: str, value: Any) -> None:
 
 @contextlib.contextmanager
 def original_libraries() -> Iterator[None]:
-    """Put the functions of the snapshot back for the duration of the block."""
+    """Put the functions of the snapshot back for the duration of the block.
+
+    A block within a block costs nothing: the outer one has done it.
+    """
+    if _active:
+        yield
+        return
     changes = _changes()
     for space, name, original, _ in changes:
         _put(space, name, original)
+    _active.append(True)
     try:
         yield
     finally:
+        _active.clear()
         for space, name, _, replacement in changes:
             _put(space, name, replacement)
 

@@ -31,10 +31,11 @@ STARTING_SECONDS = 60.0  # a new Python has to import torch before the clock sta
 
 @dataclass
 class Run:
-    """What came back. outcomes: bytes of each finished case. end: "finished", "time", "memory",
+    """What came back.
 
-    "exited", "killed", "crashed" or "damaged" (more output than allowed, or bytes that are no
-    frames). current: the case in progress when it ended. printed: the start of what was printed.
+    outcomes: bytes of each finished case. current: the case in progress at the end. printed: the
+    start of what was printed. end: "finished", "time", "exited", "killed", "crashed", "damaged"
+    (more than allowed, or bytes that are no frames), "unsendable" (cannot be copied elsewhere).
     """
 
     outcomes: dict[int, bytes] = field(default_factory=dict)
@@ -152,6 +153,10 @@ def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scrat
     from annotated_transformer.exercises.by_value import dump
 
     token = secrets.token_bytes(child.TOKEN_SIZE)
+    try:
+        job = dump((exercise, candidate, limits, scratch, token))
+    except Exception as error:  # whatever the parts of the candidate raise when they are copied
+        return Run(end="unsendable", printed=f"{type(error).__name__}: {error}"[:300])
     process = subprocess.Popen(
         [sys.executable, "-m", "annotated_transformer.exercises.child"],
         stdin=subprocess.PIPE,
@@ -162,7 +167,6 @@ def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scrat
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    job = dump((exercise, candidate, limits, scratch, token))
     with contextlib.suppress(OSError), process.stdin as stream:
         stream.write(struct.pack("<Q", len(job)) + job)
 
@@ -242,7 +246,8 @@ def _end_of(status: int) -> str:
     """Why a process ended that had not sent its last frame; `status` as of `os.waitpid`."""
     number = status & 0x7F
     if number == 0:
-        return "damaged" if status >> 8 == child.UNEXPECTED_END else "exited"
+        names = {child.UNEXPECTED_END: "damaged", child.UNREADABLE_JOB: "unsendable"}
+        return names.get(status >> 8, "exited")
     if number == getattr(signal, "SIGXCPU", None):
         return "time"
     crashes = {signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE}

@@ -1,0 +1,133 @@
+"""The grader tested by mutation: every exercise accepts what is right and names what is wrong."""
+
+import itertools
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from annotated_transformer.exercises.catalogue import catalogue
+from annotated_transformer.exercises.compare import Tolerance
+from annotated_transformer.exercises.diagnosis import PARTS, same_result
+from annotated_transformer.exercises.exercise import Exercise, Mistake
+from annotated_transformer.exercises.grading import grade, grade_exercise
+from annotated_transformer.exercises.outcomes import Outcome, cases_of, outcome_of
+from annotated_transformer.exercises.pristine import pristine
+
+EXERCISES = list(catalogue().values())
+by_id = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.id)
+SEEDS = (1, 2, 3)
+
+
+@pytest.fixture(autouse=True)
+def own_progress_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANNOTATED_TRANSFORMER_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def _variants(exercise: Exercise) -> list[Exercise]:
+    """The exercise as printed, and as three learners get it where it is drawn per learner."""
+    if exercise.vary is None:
+        return [exercise]
+    return [exercise, *(exercise.vary(seed) for seed in SEEDS)]
+
+
+def _candidate(exercise: Exercise, mistake: Mistake) -> Callable[..., Any]:
+    """The mistake as a learner would hand it in: wrong answers stand among right ones."""
+    if not exercise.asks_for_answers:
+        return mistake.implementation
+    return lambda: {**exercise.reference(), **mistake.implementation()}
+
+
+def _profile(exercise: Exercise, function: Callable[..., Any]) -> list[Outcome]:
+    """What a function gives on every case."""
+    numbers = range(len(cases_of(exercise)))
+    with pristine():
+        return [
+            outcome_of(
+                exercise,
+                number,
+                function,
+                str(cases_of(exercise)[number].dtype or "float64").removeprefix("torch."),
+            )
+            for number in numbers
+        ]
+
+
+def _alike(one: list[Outcome], other: list[Outcome]) -> bool:
+    tolerance = Tolerance()
+    return all(part(a, b, tolerance) for a, b in zip(one, other, strict=True) for part in PARTS)
+
+
+@by_id
+def test_the_reference_passes(exercise: Exercise) -> None:
+    for variant in _variants(exercise):
+        report = grade_exercise(variant, variant.reference)
+        assert report.passed, report.message
+        assert not report.notes
+
+
+@by_id
+def test_every_alternative_passes(exercise: Exercise) -> None:
+    assert exercise.asks_for_answers or len(exercise.alternatives) >= 2
+    for variant in _variants(exercise):
+        for alternative in variant.alternatives:
+            report = grade_exercise(variant, alternative)
+            assert report.passed, f"{alternative.__name__}: {report.message}"
+
+
+@by_id
+def test_every_mistake_is_rejected_with_its_own_sentence(exercise: Exercise) -> None:
+    for variant in _variants(exercise):
+        for mistake in variant.mistakes:
+            report = grade_exercise(variant, _candidate(variant, mistake))
+            assert not report.passed, f"{mistake.name} was accepted"
+            assert mistake.name in report.mistakes, f"{mistake.name}: {report.message}"
+            assert variant.asks_for_answers or report.mistakes == (mistake.name,)
+            assert mistake.sentence in report.message
+
+
+@by_id
+def test_the_cases_tell_the_mistakes_apart(exercise: Exercise) -> None:
+    if exercise.asks_for_answers:
+        pytest.skip("answers are looked up by key")
+    profiles = {m.name: _profile(exercise, m.implementation) for m in exercise.mistakes}
+    profiles["the reference"] = _profile(exercise, exercise.reference)
+    for (one, first), (other, second) in itertools.combinations(profiles.items(), 2):
+        assert not _alike(first, second), f"no case tells {one!r} from {other!r}"
+
+
+@by_id
+def test_the_cases_are_the_same_at_every_call(exercise: Exercise) -> None:
+    first, second = (_profile(exercise, exercise.reference) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert one.failure is None
+        assert same_result(one, other, Tolerance(0.0, 0.0))
+
+
+@by_id
+def test_the_exercise_is_complete(exercise: Exercise) -> None:
+    names = [mistake.name for mistake in exercise.mistakes]
+    assert names
+    assert len(set(names)) == len(names)
+    assert all(len(mistake.sentence) > 40 for mistake in exercise.mistakes)
+    assert all(len(hint) > 20 for hint in exercise.hints)
+    texts = (exercise.title, exercise.statement, exercise.objective, exercise.explanation)
+    assert all(text.strip() for text in (*texts, exercise.prerequisite, exercise.signature))
+    assert 1 <= exercise.difficulty <= 5
+    assert exercise.minutes > 0
+
+
+@by_id
+def test_the_starter_is_not_an_attempt(exercise: Exercise, tmp_path: Path) -> None:
+    source = tmp_path / "starter.py"
+    source.write_text(exercise.starter + "\n")
+    space: dict[str, Any] = {"torch": torch}
+    exec(compile(source.read_text(), str(source), "exec"), space)
+    functions = [value for value in space.values() if isinstance(value, types.FunctionType)]
+    report = grade(exercise.id, functions[-1])
+    assert not report.passed
+    assert not report.attempted, report.message
+    assert report.rung == "not attempted"
