@@ -53,8 +53,8 @@ $(VENV)/.created:
 
 $(VENV)/.installed: $(VENV)/.created requirements-lock.txt pyproject.toml
 	@echo "== Installing $(if $(NEWEST),the newest releases,the versions of requirements-lock.txt) and this package (minutes, the first time)"
-	@$(RUN) -m pip install --quiet --disable-pip-version-check $(REQUIREMENTS) $(INDEX)
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(RUN) -m pip install -qq --disable-pip-version-check $(REQUIREMENTS) $(INDEX)
+	@$(RUN) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 node_modules/.installed: package.json package-lock.json | $(VENV)/.installed
