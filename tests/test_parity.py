@@ -213,7 +213,9 @@ def backpropagate(logits: Tensor, tgt: Tensor) -> None:
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("changes", [{}, TINY, BASE, {"norm": "pre"}], ids=str)
+@pytest.mark.parametrize(
+    "changes", [{}, TINY, BASE, {"norm": "pre"}], ids=["small", "tiny", "base", "pre-norm"]
+)
 def test_logits_equal_torch_nn_transformer(dtype, changes):
     ours = our_model(dtype, **changes)
     twin = TorchTwin(ours)
@@ -246,7 +248,7 @@ def test_gradients_equal_torch_nn_transformer(dtype):
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("changes", [{}, TINY, BASE], ids=str)
+@pytest.mark.parametrize("changes", [{}, TINY, BASE], ids=["small", "tiny", "base"])
 def test_logits_equal_marian(dtype, changes):
     ours = our_model(dtype, **changes)
     twin = marian_twin(ours)
