@@ -1,0 +1,656 @@
+"""The ladder, the comparisons, the cards and the progress file, each on its own."""
+
+import contextlib
+import json
+import re
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from annotated_transformer.cli import main
+from annotated_transformer.errors import CallError
+from annotated_transformer.exercises import check, grade, hint, learning, progress, solution
+from annotated_transformer.exercises.card import report_card
+from annotated_transformer.exercises.catalogue import catalogue, find
+from annotated_transformer.exercises.compare import Tolerance, same
+from annotated_transformer.exercises.exercise import (
+    Call,
+    Case,
+    Exercise,
+    Invariant,
+    Mistake,
+    Report,
+    call,
+)
+from annotated_transformer.exercises.grading import grade_exercise
+from annotated_transformer.exercises.records import (
+    Record,
+    change_record,
+    read_records,
+)
+from annotated_transformer.exercises.values import MAX_DEPTH, Array, Foreign, pack, to_plain, unpack
+
+
+@pytest.fixture(autouse=True)
+def progress_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "learner" / "progress.json"
+    monkeypatch.setenv("ANNOTATED_TRANSFORMER_PROGRESS", str(path))
+    return path
+
+
+def exercise_of(reference: Callable[..., Any], *cases: Case, **changes: Any) -> Exercise:
+    """An exercise with nothing but what a test is about."""
+    plain = Exercise(
+        id="test.exercise",
+        title="A test",
+        kind="code",
+        difficulty=1,
+        minutes=1,
+        signature="",
+        statement="",
+        objective="",
+        prerequisite="",
+        hints=("first", "second", "third"),
+        reference=reference,
+        explanation="because",
+        cases=cases,
+        mistakes=(),
+        alternatives=(),
+        starter="",
+    )
+    return replace(plain, **changes)
+
+
+def case_of(*shapes: tuple[int, ...], name: str = "random tensors", **options: Any) -> Case:
+    def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
+        return call(*(torch.randn(s, generator=generator, dtype=dtype) for s in shapes))
+
+    return Case(name, make, **options)
+
+
+def fixed(*arguments: Any, name: str = "fixed arguments", **options: Any) -> Case:
+    return Case(name, lambda generator, dtype: call(*arguments), **options)
+
+
+# The ladder
+
+
+def mean_and_sum(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x.mean(-1, keepdim=True), x.sum(-1)
+
+
+MEAN = exercise_of(mean_and_sum, case_of((2, 3)), case_of((1, 1)), case_of((3, 4)))
+
+
+@pytest.mark.parametrize(
+    ("candidate", "rung", "words"),
+    [
+        (3, "callable", "got an object of class int"),
+        (lambda x: x.nonsense, "returns", "AttributeError"),
+        (lambda x: x.mean(-1), "type", "expected a tuple of 2, got a tensor of shape (2,)"),
+        (lambda x: (x.mean(-1),), "type", "expected a tuple of 2, got a tuple of 1"),
+        (lambda x: (x, "text"), "type", "at [1], got a string"),
+        (lambda x: print("no return"), "type", "is the `return` missing?"),
+        (lambda x: (x.mean(-1), x.sum(-1)), "shape", "expected (2, 1), got (2,)"),
+        (lambda x: (x.mean(-1, keepdim=True).float(), x.sum(-1)), "dtype", "got float32"),
+        (lambda x: (x.mean(-1, True) / 0, x.sum(-1)), "finite", "infinite at 2 of 2"),
+        (lambda x: (x.mean(-1, True), x.zero_().sum(-1)), "untouched", "inputs were changed"),
+        (lambda x: (x.mean(-1, True), x.sum(-1) * 2), "values", "2 times what it should be"),
+        (lambda x: (x.mean(-1, True), x.sum(-1) + 1), "values", "off by the same 1"),
+    ],
+)
+def test_the_first_rung_that_fails_speaks(candidate: Any, rung: str, words: str) -> None:
+    report = grade_exercise(MEAN, candidate)
+    assert not report.passed
+    assert report.rung == rung
+    assert words in report.message
+
+
+def test_equal_forms_pass() -> None:
+    def by_loops(x: Tensor) -> list[Tensor]:
+        rows = [sum(row) for row in x]
+        return [torch.stack([row / x.shape[1] for row in rows])[:, None], torch.stack(rows)]
+
+    def by_einsum(x: Tensor) -> tuple[Tensor, Tensor]:
+        total = torch.einsum("ij->i", x)
+        return (total / x.shape[1]).unsqueeze(1), total
+
+    def through_numpy(x: Tensor) -> tuple[Tensor, Tensor]:
+        numbers = x.numpy()
+        return torch.from_numpy(numbers.mean(1, keepdims=True)), torch.from_numpy(numbers.sum(1))
+
+    for candidate in (by_loops, by_einsum, through_numpy):
+        assert grade_exercise(MEAN, candidate).passed
+
+
+def test_views_and_gradients_in_the_result_are_no_difference() -> None:
+    twice = exercise_of(lambda x: x.T * 2, case_of((2, 3)))
+    assert grade_exercise(twice, lambda x: (x.requires_grad_() * 2).T).passed
+    assert grade_exercise(twice, lambda x: torch.nn.Parameter(x.T * 2)).passed
+    assert grade_exercise(twice, lambda x: torch.complex(x, x).conj().real.T * 2).passed
+
+
+def test_a_candidate_that_takes_only_float32_is_checked_in_float32() -> None:
+    exercise = exercise_of(lambda x: x @ x.T, case_of((2, 3)))
+
+    def candidate(x: Tensor) -> Tensor:
+        return (torch.eye(2) @ x) @ x.T
+
+    report = grade_exercise(exercise, candidate)
+    assert report.passed
+    assert "Checked in float32" in report.notes[0]
+    wrong = grade_exercise(exercise, lambda x: 1.01 * (torch.eye(2) @ x) @ x.T)
+    assert wrong.rung == "values"
+
+
+def test_other_shapes_come_last_and_say_so() -> None:
+    exercise = exercise_of(
+        lambda x: x.sum(-1),
+        case_of((2, 2, 3), name="a batch of matrices", stage="other"),
+        case_of((2, 3)),
+    )
+    report = grade_exercise(exercise, lambda x: x.sum(1))
+    assert report.rung == "other"
+    assert "All else is right, but on a batch of matrices" in report.message
+
+
+def test_an_invariant_speaks_before_the_values() -> None:
+    sums = Invariant(
+        "rows", lambda c, y: bool(((y.sum(-1) - 1).abs() < 1e-6).all()), "Rows must sum to 1."
+    )
+    exercise = exercise_of(lambda x: x.softmax(-1), case_of((2, 3)), invariants=(sums,))
+    report = grade_exercise(exercise, lambda x: x.softmax(0))
+    assert (report.rung, report.finding) == ("invariant", "Rows must sum to 1.")
+
+
+@pytest.mark.parametrize("mode", ["required", "noted", "ignored"])
+def test_gradients_count_where_the_exercise_says_so(mode: str) -> None:
+    exercise = exercise_of(lambda x, y: x * y, case_of((2, 3), (2, 3), gradient=mode))
+    assert grade_exercise(exercise, lambda x, y: y * x).passed
+    cut = grade_exercise(exercise, lambda x, y: (x * y).detach())
+    assert cut.passed == (mode != "required")
+    assert (cut.rung == "gradient") == (mode == "required")
+    assert ("no gradient flows" in cut.message) == (mode != "ignored")
+    half = grade_exercise(exercise, lambda x, y: x * y.detach())
+    assert half.passed == (mode != "required")
+
+
+def test_the_place_of_an_exception_is_named() -> None:
+    def candidate(x: Tensor) -> Any:
+        inner = 1
+        return x[inner + 10]
+
+    report = grade_exercise(MEAN, candidate)
+    assert "IndexError in line 3 (`return x[inner + 10]`)" in report.message
+
+
+# Kinds of candidates: callables as arguments, states, lists, numbers, named answers
+
+
+def test_callable_arguments_can_be_observed() -> None:
+    def observe(candidate: Callable[..., Any], x: Tensor) -> Any:
+        calls = []
+
+        def sublayer(inner: Tensor) -> Tensor:
+            calls.append(inner)
+            return inner * 2
+
+        return {"result": candidate(x, sublayer), "calls": len(calls)}
+
+    exercise = exercise_of(lambda x, f: x + f(x), case_of((2, 3), observe=observe))
+    assert grade_exercise(exercise, lambda x, f: f(x) + x).passed
+    report = grade_exercise(exercise, lambda x, f: (f(x) + f(x)) / 2 + x)
+    assert not report.passed
+    assert "['calls']" in report.message
+
+
+def test_dictionaries_of_tensors() -> None:
+    states = [{"w": torch.ones(2), "step": torch.tensor(1)}, {"w": torch.zeros(2), "step": 3}]
+
+    def average(given: Any) -> dict[str, Any]:
+        return {"w": (given[0]["w"] + given[1]["w"]) / 2, "step": given[1]["step"]}
+
+    exercise = exercise_of(
+        average, Case("two states", lambda g, d: call([dict(state) for state in states]))
+    )
+    assert grade_exercise(exercise, average).passed
+    assert "has no entry 'step'" in grade_exercise(exercise, lambda s: {"w": s[0]["w"]}).message
+
+    def changes_its_input(given: Any) -> Any:
+        given[0]["w"] = average(given)["w"]
+        return {"w": given[0]["w"], "step": 3}
+
+    assert grade_exercise(exercise, changes_its_input).rung == "untouched"
+
+
+def test_lists_of_pairs_and_numbers() -> None:
+    pairs = exercise_of(lambda n: [("a", "b"), ("b", "c")][:n], fixed(2), fixed(1))
+    assert grade_exercise(pairs, lambda n: [["a", "b"], ["b", "c"]][:n]).passed
+    report = grade_exercise(pairs, lambda n: [("a", "b")])
+    assert report.rung == "values"
+    assert "Expected: [('a', 'b'), ('b', 'c')]" in report.message
+
+    number = exercise_of(lambda n: n * 0.5, fixed(3))
+    for right in (lambda n: 1.5, lambda n: np.float64(1.5), lambda n: torch.tensor(1.5)):
+        assert grade_exercise(number, right).passed
+    assert grade_exercise(number, lambda n: True).rung == "type"
+    assert grade_exercise(number, lambda n: "1.5").rung == "type"
+    truth = exercise_of(lambda n: n > 2, fixed(3))
+    assert grade_exercise(truth, lambda n: torch.tensor(True)).passed
+    assert grade_exercise(truth, lambda n: 1).rung == "type"
+
+
+ANSWERS = exercise_of(
+    lambda: {"shape": (2, 3), "variance": 64.0, "stable": True},
+    mistakes=(
+        Mistake("transposed", lambda: {"shape": (3, 2)}, "The axes are exchanged."),
+        Mistake("std", lambda: {"variance": 8.0}, "That is the standard deviation."),
+    ),
+)
+
+
+def test_every_wrong_answer_is_named() -> None:
+    report = grade_exercise(ANSWERS, lambda: {"shape": [3, 2], "variance": 8.05, "stable": True})
+    assert report.mistakes == ("transposed", "std")
+    assert report.mistake == "transposed"
+    assert "The axes are exchanged." in report.message
+    assert "That is the standard deviation." in report.message
+    assert "1 of 3 answers are right" in report.message
+
+
+@pytest.mark.parametrize("variance", [64, 64.5, 63.5, np.float32(64), torch.tensor(64.0)])
+def test_numbers_are_accepted_within_one_percent(variance: Any) -> None:
+    answer = {"shape": [2, 3], "variance": variance, "stable": np.True_}
+    assert grade_exercise(ANSWERS, lambda: answer).passed
+
+
+def test_answers_that_are_missing_wrong_in_kind_or_open() -> None:
+    assert "'stable' has no answer yet" in grade_exercise(ANSWERS, lambda: {"shape": 2}).message
+    assert grade_exercise(ANSWERS, lambda: [1, 2]).rung == "type"
+    left_open = grade_exercise(ANSWERS, lambda: {"shape": ..., "variance": None, "stable": ...})
+    assert not left_open.attempted
+    assert not grade_exercise(ANSWERS, lambda: {"variance": 65}).passed
+
+
+@pytest.mark.parametrize(
+    "stub",
+    [
+        lambda x: None,
+        lambda x: ...,
+        None,
+        ...,
+        pytest.param(lambda x: (_ for _ in ()).throw(NotImplementedError), id="raises"),
+    ],
+)
+def test_a_stub_is_not_an_attempt(stub: Any) -> None:
+    report = grade_exercise(MEAN, stub)
+    assert not report.passed
+    assert not report.attempted
+    assert report.message.startswith("test.exercise (A test): to do\nNot attempted yet")
+
+
+def test_an_unknown_exercise_names_the_nearest() -> None:
+    report = grade("masks.casual", lambda n: n)
+    assert not report.passed
+    assert "masks.causal" in report.message
+    assert not grade(None, lambda n: n).passed  # type: ignore[arg-type]
+
+
+# Diagnosis
+
+
+def _times(factor: float) -> Callable[[Tensor], Tensor]:
+    return lambda x: x.exp() * factor
+
+
+BANK = exercise_of(
+    torch.exp,
+    case_of((1, 1), isolates="the function: one number alone"),
+    case_of((2, 3)),
+    mistakes=(
+        Mistake("doubled", _times(2), "It is doubled."),
+        Mistake("crashes", lambda x: x[5], "It reads past the end."),
+        Mistake("flat", lambda x: x.exp().flatten(), "It is flattened."),
+        Mistake("nan", lambda x: x.exp() * float("nan"), "It is NaN."),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "name"),
+    [
+        (lambda x: 2 * torch.e**x, "doubled"),
+        (lambda x: (2 * x.exp()).float(), "doubled"),
+        (lambda x: [][1], "crashes"),
+        (lambda x: x.exp().reshape(-1), "flat"),
+        (lambda x: x / 0 * 0, "nan"),
+        (lambda x: 3 * x.exp(), None),
+        (lambda x: {}["key"], None),
+    ],
+)
+def test_a_mistake_is_named_at_whatever_rung_it_fails(candidate: Any, name: str | None) -> None:
+    report = grade_exercise(BANK, candidate)
+    assert not report.passed
+    assert report.mistake == name
+
+
+def test_without_a_name_the_mechanism_is_said() -> None:
+    report = grade_exercise(BANK, _times(3))
+    assert "This input isolates the function: one number alone" in report.message
+
+
+def test_two_mistakes_at_once_are_explained_by_the_better_match() -> None:
+    def candidate(x: Tensor) -> Tensor:
+        return x.exp() * 2 if x.shape[0] == 2 else x.exp() * 7
+
+    assert grade_exercise(BANK, candidate).mistake == "doubled"
+
+
+# Plain values
+
+numbers = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**30), 10**30),
+    st.floats(allow_nan=False),
+    st.text(max_size=20),
+)
+trees = st.recursive(
+    numbers,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    ),
+    max_leaves=20,
+)
+
+
+@given(trees)
+@settings(max_examples=60, deadline=None)
+def test_plain_values_come_back_as_they_were(value: Any) -> None:
+    assert to_plain(value) == value
+    assert same(to_plain(value), to_plain(value), Tolerance())
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=100, deadline=None)
+def test_bytes_from_a_candidate_are_read_or_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"damaged|decode|JSON|Expecting|Extra"):
+        unpack(data)
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_altered_bytes_never_do_more_than_fail(data: st.DataObject) -> None:
+    good = bytearray(pack({"a": [torch.ones(2, 3), 1.5, "text"], "b": (True, None)}))
+    for _ in range(data.draw(st.integers(1, 4))):
+        good[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(ValueError):
+        unpack(bytes(good))
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [torch.float64, torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64],
+)
+def test_tensors_come_back_with_their_numbers(dtype: torch.dtype) -> None:
+    tensor = torch.arange(6).reshape(2, 3).to(dtype).T
+    plain = to_plain(tensor)
+    assert isinstance(plain, Array)
+    assert (plain.shape, plain.dtype) == ((3, 2), str(dtype).removeprefix("torch."))
+    assert plain.array is not None
+    assert plain.array.tolist() == tensor.tolist()
+
+
+def test_what_is_no_plain_value_comes_back_as_its_class() -> None:
+    assert to_plain(object()) == Foreign("object")
+    items: list[Any] = []
+    items.append(items)
+    text = repr(to_plain(items))
+    assert "without end" in text
+    assert text.count("[") <= MAX_DEPTH + 1
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e3))
+@settings(max_examples=60, deadline=None)
+def test_closeness_is_relative(value: float, scale: float) -> None:
+    x = to_plain(torch.tensor([value, 1.0], dtype=torch.float64) * scale)
+    near = to_plain(torch.tensor([value * (1 + 1e-7), 1.0], dtype=torch.float64) * scale)
+    far = to_plain(torch.tensor([value, 1.001], dtype=torch.float64) * scale)
+    assert same(x, near, Tolerance())
+    assert same(x, far, Tolerance()) == (abs(value) > 9.9e3)
+
+
+# Cards
+
+
+class _Html(HTMLParser):
+    """Collects the text and checks that every element is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data if "style" not in self.open else ""
+
+
+def _markup(report: Report) -> str:
+    card = report_card(report)
+    parser = _Html()
+    parser.feed(card.markup)
+    assert not parser.open
+    assert card._repr_mimebundle_()["text/plain"] == report.message == repr(card)
+    return parser.text
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [mean_and_sum, None, 3, lambda x: x, lambda x: (x.mean(-1, True) * 2, x.sum(-1))],
+)
+def test_a_card_is_sound_html_and_says_its_state_in_words(candidate: Any) -> None:
+    report = grade_exercise(MEAN, candidate)
+    text = _markup(report)
+    state = "passed" if report.passed else "not yet right" if report.attempted else "to do"
+    assert state in text
+    assert report.finding.replace("`", "") in text
+
+
+def test_a_card_shows_both_matrices_and_marks_what_differs() -> None:
+    report = grade("masks.causal", lambda n: torch.ones(n, n, dtype=torch.bool))
+    text = _markup(report)
+    assert "Expected" in text
+    assert text.count("≠ True") == 3
+
+
+def test_a_card_escapes_what_the_candidate_says() -> None:
+    def candidate(x: Tensor) -> Any:
+        print("<script>alert(1)</script>")
+        raise ValueError("<img src=x onerror=alert(1)>")
+
+    markup = report_card(grade_exercise(MEAN, candidate)).markup
+    assert "<script" not in markup
+    assert "<img" not in markup
+
+
+def test_a_report_is_the_same_in_every_process() -> None:
+    source = (
+        "import torch\n"
+        "from annotated_transformer.exercises import grade\n"
+        "from annotated_transformer.exercises.card import report_card\n"
+        "report = grade('masks.causal', lambda n: object() if n > 2 else None)\n"
+        "print(report.message, report_card(report).markup)\n"
+    )
+    command = [sys.executable, "-c", source]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
+    assert runs[0].stdout == runs[1].stdout
+    assert "0x" not in runs[0].stdout
+
+
+# check, hint, solution, progress
+
+
+def right(n: int) -> Tensor:
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def wrong(n: int) -> Tensor:
+    return ~right(n)
+
+
+def test_check_records_attempts_but_not_stubs(capsys: pytest.CaptureFixture[str]) -> None:
+    check("masks.causal", None)  # type: ignore[arg-type]
+    assert read_records() == {}
+    check("masks.causal", wrong)
+    check("masks.causal", right)
+    record = read_records()["masks.causal"]
+    assert (record.attempts, record.level) == (2, 1)
+    assert record.solved is not None
+    assert "masks.causal (The causal mask): passed" in capsys.readouterr().out
+
+
+def test_what_check_shows_does_not_depend_on_the_past(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for _ in range(2):
+        check("masks.causal", wrong)
+        shown.append(capsys.readouterr().out)
+        hint("masks.causal")
+        capsys.readouterr()
+    assert shown[0] == shown[1]
+
+
+def test_hints_come_one_a_call(capsys: pytest.CaptureFixture[str]) -> None:
+    hints = catalogue()["masks.causal"].hints
+    for expected in (*hints, hints[-1]):
+        hint("masks.causal")
+        assert expected in capsys.readouterr().out
+    with pytest.raises(CallError, match=r"masks\.causal"):
+        hint("masks.casual")
+
+
+def test_the_solution_shows_source_and_explanation(capsys: pytest.CaptureFixture[str]) -> None:
+    solution("masks.causal")
+    shown = capsys.readouterr().out
+    assert "def causal_mask(n: int)" in shown
+    assert catalogue()["masks.causal"].explanation in shown
+    assert read_records()["masks.causal"].solution_seen
+
+
+def test_progress_lists_every_exercise(capsys: pytest.CaptureFixture[str]) -> None:
+    check("masks.causal", right)
+    capsys.readouterr()
+    progress()
+    shown = capsys.readouterr().out
+    assert all(exercise in shown for exercise in catalogue())
+    assert re.search(r"masks\.causal +The causal mask +solved +1", shown)
+    assert f"1 of {len(catalogue())} solved, 0 due" in shown
+
+
+def test_the_progress_command(capsys: pytest.CaptureFixture[str], progress_file: Path) -> None:
+    check("masks.causal", right)
+    capsys.readouterr()
+    assert main(["progress", "--format", "json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["path"] == str(progress_file)
+    states = {row["id"]: row["state"] for row in tree["exercises"]}
+    assert states.pop("masks.causal") == "solved"
+    assert set(states.values()) <= {"open"}
+    assert main(["progress"]) == 0
+    assert "masks.causal" in capsys.readouterr().out
+
+
+def test_reviews_come_later_and_later_and_a_failure_brings_them_back() -> None:
+    record = Record()
+    record.update(True, date(2026, 1, 1))
+    assert record.due == "2026-01-02"
+    record.update(True, date(2026, 1, 1))
+    assert (record.due, record.level, record.attempts) == ("2026-01-02", 1, 2)
+    record.update(True, date(2026, 1, 2))
+    assert record.due == "2026-01-05"
+    record.update(False, date(2026, 1, 3))
+    assert (record.due, record.level, record.solved) == ("2026-01-04", 0, "2026-01-01")
+
+
+def test_what_is_due_is_shown_for_review(monkeypatch: pytest.MonkeyPatch) -> None:
+    change_record("masks.causal", lambda record: record.update(True, date(2020, 1, 1)))
+    row = next(row for row in learning.progress_rows() if row["id"] == "masks.causal")
+    assert (row["state"], row["due"]) == ("review", "2020-01-02")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"{", b"\xff\xfe", b"[]", b'{"version": 99, "exercises": {}}', b'{"exercises": 3}'),
+        b'{"version": 1, "exercises": {"masks.causal": {"attempts": "many"}}}',
+    ],
+)
+def test_a_damaged_progress_file_is_kept_aside(progress_file: Path, content: bytes) -> None:
+    progress_file.parent.mkdir()
+    progress_file.write_bytes(content)
+    assert read_records() == {}
+    remark = change_record("masks.causal", lambda record: record.update(True, date(2026, 1, 1)))
+    assert remark is not None
+    assert "could not be read" in remark
+    aside = progress_file.with_name("progress.json.damaged-1")
+    assert aside.read_bytes() == content
+    assert read_records()["masks.causal"].attempts == 1
+
+
+def test_a_folder_that_cannot_be_written_does_not_stop_a_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("ANNOTATED_TRANSFORMER_PROGRESS", str(blocked / "progress.json"))
+    check("masks.causal", right)
+    assert "passed" in capsys.readouterr().out
+    remark = change_record("masks.causal", lambda record: None)
+    assert remark is not None
+    assert "could not be stored" in remark
+
+
+def test_two_kernels_may_record_at_once(progress_file: Path) -> None:
+    def attempts() -> None:
+        for _ in range(20):
+            change_record("masks.causal", lambda record: record.update(False, date(2026, 1, 1)))
+
+    workers = [threading.Thread(target=attempts) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert read_records()["masks.causal"].attempts == 80
+    assert stat.S_ISREG(progress_file.stat().st_mode)
+    assert [p.name for p in progress_file.parent.iterdir() if p.suffix == ".new"] == []
+
+
+def test_an_exercise_drawn_per_learner() -> None:
+    drawn = [exercise for exercise in catalogue().values() if exercise.vary is not None]
+    for exercise in drawn:
+        assert find(exercise.id, 0) is exercise
+        other = find(exercise.id, 5)
+        assert other is not None
+        assert other.id == exercise.id
+        assert other.statement != exercise.statement or other.starter != exercise.starter
