@@ -163,3 +163,24 @@ def read_folder(
             files[file.path.name] = {"sha256": file.sha256, "lines": len(file.lines)}
     origin = {"files": files, "dropped_pairs": dropped}
     return ParallelCorpus(name, source, target, splits, origin)
+
+
+def write_folder(corpus: ParallelCorpus, directory: Path | str) -> None:
+    """Write every split as `SPLIT.LANGUAGE`, so that `read_folder` gives it back.
+
+    Raises:
+        CallError: both languages have one name (the copy task), so that their files would be one.
+        WorkError: the folder does not take the files.
+    """
+    languages = (corpus.source_language, corpus.target_language)
+    if languages[0] == languages[1]:
+        raise CallError(f"the corpus {corpus.name} has one language and cannot be two files")
+    directory = Path(directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, split in corpus.splits.items():
+            for language, lines in zip(languages, (split.source, split.target), strict=True):
+                text = "".join(line + "\n" for line in lines)
+                (directory / f"{name}.{language}").write_bytes(text.encode("utf-8"))
+    except OSError as error:
+        raise WorkError(f"{directory} cannot be written: {error.strerror}") from error

@@ -1,5 +1,6 @@
 """The corpus `grammar`: distinct pairs, splits that share no sentence, alignments, phenomena."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ from annotated_transformer.data.grammar.verbs import VERBS
 from annotated_transformer.data.grammar.words import ADJECTIVES
 from annotated_transformer.errors import CallError
 
+# Of generate_corpus() with no arguments; `data verify grammar` and a test compare.
+DEFAULT_SHA256 = "340fc3f234e0be1aabbfed6800ebe55f81c8fe7d37b9ebd97d7b72becebfedd5"
 MIN_WORDS, MAX_WORDS = 3, 18  # of a sentence, punctuation not counted
 
 
@@ -163,6 +166,16 @@ def generate_corpus(
         {name: as_split(splits[name]) for name in ("train", "valid", "test")},
         {"seed": seed, "train": train, "valid": valid, "test": test},
     )
+
+
+def corpus_sha256(corpus: ParallelCorpus) -> str:
+    """SHA-256 of all sentences: the same everywhere for the same arguments."""
+    digest = hashlib.sha256()
+    for name, split in corpus.splits.items():
+        digest.update(f"{name}\n".encode())
+        for source, target in zip(split.source, split.target, strict=True):
+            digest.update(f"{source}\t{target}\n".encode())
+    return digest.hexdigest()
 
 
 def as_split(said: list[GrammarPair]) -> Split:
