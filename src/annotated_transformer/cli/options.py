@@ -58,9 +58,14 @@ def print_json(values: dict[str, Any]) -> None:
 
 def print_lines(lines: list[str]) -> None:
     """Lines on standard output, in UTF-8 whatever the locale."""
+    text = "".join(line + "\n" for line in lines)
+    bytes_out = getattr(sys.stdout, "buffer", None)  # a notebook's standard output has none
+    if bytes_out is None:
+        sys.stdout.write(text)
+    else:
+        sys.stdout.flush()
+        bytes_out.write(text.encode("utf-8"))
     sys.stdout.flush()
-    sys.stdout.buffer.write("".join(line + "\n" for line in lines).encode("utf-8"))
-    sys.stdout.buffer.flush()
 
 
 def show_progress(what: str, done: int, total: int) -> None:

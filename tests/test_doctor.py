@@ -1,0 +1,47 @@
+"""`doctor`: facts about this machine, and sentences that follow from them."""
+
+import json
+from importlib.metadata import version
+
+import torch
+
+from annotated_transformer.cli import main
+from annotated_transformer.cli.doctor import lock, training_gb
+
+
+def test_the_report_is_json_alone_and_true(capsys):
+    assert main(["doctor", "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["torch"]["version"] == torch.__version__
+    assert report["python"]["new_enough"]
+    assert report["devices"][0]["name"] == "cpu"
+    assert report["devices"][0]["gflops"]["fp32"] > 0
+    assert report["data"]["grammar"] == "embedded"
+    assert any(sentence.startswith("base at vocabulary 37,000") for sentence in report["allows"])
+
+
+def test_the_report_for_people_has_every_part(capsys):
+    assert main(["doctor"]) == 0
+    report = capsys.readouterr().out
+    for word in ("python", "torch", "cpu", "memory", "data", "lock", "tools", "Training runs on"):
+        assert word in report
+
+
+def test_the_memory_of_training_is_16_bytes_a_parameter():
+    assert training_gb("base", 37_000) == 63_045_632 * 16 / 1e9
+
+
+def test_versions_that_are_not_the_locks_are_named(tmp_path):
+    path = tmp_path / "requirements-lock.txt"
+    path.write_text(
+        f"# a comment\nnumpy=={version('numpy')}\ntokenizers==0.0.1\n"
+        "not-installed==1.0\nnot-for-us==1.0 ; sys_platform == 'win32'\n"
+    )
+    assert lock(path)["differing"] == [
+        {"name": "tokenizers", "locked": "0.0.1", "installed": version("tokenizers")},
+        {"name": "not-installed", "locked": "1.0", "installed": None},
+    ]
+
+
+def test_an_installed_package_has_no_lock_beside_it(tmp_path):
+    assert lock(tmp_path / "requirements-lock.txt") == {"file": None, "differing": []}

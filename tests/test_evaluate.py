@@ -1,0 +1,77 @@
+"""`evaluate`: every number of a report can be traced to the run and the split."""
+
+import json
+import math
+
+import pytest
+
+from annotated_transformer.cli import main
+from annotated_transformer.cli.evaluate import ALPHAS
+from annotated_transformer.scoring import score_corpus
+from annotated_transformer.training import load_run
+from annotated_transformer.translation import translate_sentences
+from toy_run import SPLITS, write_corpus, write_run
+
+
+@pytest.fixture(scope="module")
+def run_dir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    return write_run(folder / "run", write_corpus(folder / "corpus"))
+
+
+def evaluate(run_dir, capsys, *options: str) -> dict:
+    assert main(["evaluate", "--run-dir", str(run_dir), "--format", "json", *options]) == 0
+    report: dict = json.loads(capsys.readouterr().out)
+    return report
+
+
+def test_the_report_is_that_of_the_translations(run_dir, capsys, tmp_path):
+    report = evaluate(run_dir, capsys, "--output", str(tmp_path / "out.de"))
+    translations = (tmp_path / "out.de").read_text("utf-8").splitlines()
+    model, vocabulary, _ = load_run(run_dir)
+    sources, references = zip(*SPLITS["test"], strict=True)
+    assert translations == translate_sentences(model, vocabulary, sources)
+    expected = score_corpus(translations, references)
+    assert [score["value"] for score in report["scores"]] == [score.value for score in expected]
+    assert all(score["signature"] for score in report["scores"])
+    assert report["perplexity"] == pytest.approx(math.exp(report["loss"]))
+    pieces = vocabulary.encode_batch(list(references))
+    assert report["tokens"] == sum(len(ids) + 1 for ids in pieces)
+    assert report["sentences"] == 3
+    assert report["sentences_per_second"] == pytest.approx(3 / report["seconds"])
+    assert (report["beam"], report["alpha"], report["alphas_tried"]) == (4, 0.6, None)
+
+
+def test_alpha_can_be_chosen_on_another_split_and_says_so(run_dir, capsys):
+    report = evaluate(run_dir, capsys, "--alpha-from", "valid")
+    tried = report["alphas_tried"]
+    assert sorted(map(float, tried)) == sorted(ALPHAS)
+    assert tried[str(report["alpha"])] == max(tried.values())
+    assert report["alpha_chosen_on"] == "valid"
+
+
+def test_the_text_report_names_every_score(run_dir, capsys):
+    assert main(["evaluate", "--run-dir", str(run_dir)]) == 0
+    report = capsys.readouterr().out
+    for word in ("cased", "lower-tokenised", "chrf", "exact-match", "perplexity", "|tok:13a|"):
+        assert word in report
+
+
+def test_another_folder_can_be_evaluated(run_dir, capsys, tmp_path):
+    folder = write_corpus(tmp_path / "other")
+    (folder / "test.de").write_text("ein Hund .\nein Hund .\nein Hund .\n", encoding="utf-8")
+    assert (
+        evaluate(run_dir, capsys, "--data-dir", str(folder))["scores"]
+        != (evaluate(run_dir, capsys)["scores"])
+    )
+
+
+def test_an_unknown_split_names_those_there_are(run_dir, capsys):
+    assert main(["evaluate", "--run-dir", str(run_dir), "--split", "tset"]) == 2
+    assert "no split 'tset'; it has train, valid, test" in capsys.readouterr().err
+
+
+def test_an_output_that_cannot_be_written_is_a_sentence(run_dir, capsys, tmp_path):
+    output = tmp_path / "missing" / "out.de"
+    assert main(["evaluate", "--run-dir", str(run_dir), "--output", str(output)]) == 1
+    assert "translations cannot be written to" in capsys.readouterr().err
