@@ -79,7 +79,7 @@ def draw_curves(
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.grid(visible=True, lw=0.6)
-    legend = axes.legend()
+    legend = axes.legend(frameon=False)
     for text in legend.get_texts():
         text.set_color(TEXT)
     return {name: np.asarray(values) for name, values in data.items()}

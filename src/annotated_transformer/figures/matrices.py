@@ -217,7 +217,7 @@ def draw_weights(
     columns = min(columns, panels)
     rows = -(-panels // columns)
     numbers = (panels == 1 and n_k <= 8) if numbers is None else numbers
-    width = 7.4 if columns > 1 or n_k > 5 else 4.5
+    width = 7.4 if columns > 1 or n_k > 8 else 5.2
     side = width / columns - (0.9 if columns == 1 else 0.25)
     _, axes = new_figure(width, rows * (side * n_q / n_k + 0.45) + 0.8, columns, rows)
     for panel, axis in enumerate(axes[:panels]):

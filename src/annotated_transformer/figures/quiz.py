@@ -1,24 +1,29 @@
-"""Multiple-choice quizzes in the page, with a word for every option (jupyterquiz)."""
+"""Multiple-choice quizzes of folds: no script, no server, a word for every option.
 
+An option is a ``<details>`` element that opens on its feedback. It works wherever HTML is shown, by
+mouse, by touch and from the keyboard, and its output is the same at every run.
+"""
+
+import html
 from collections.abc import Sequence
 from typing import Any
 
-from jupyterquiz import display_quiz
+from IPython.display import display
 
-# White text on each of these has a contrast of at least 4.5 : 1.
-QUIZ_COLOURS = {
-    "--jq-multiple-choice-bg": "#2F3E6B",
-    "--jq-mc-button-bg": "#fafafa",
-    "--jq-mc-button-border": "#75757580",
-    "--jq-incorrect-color": "#B3261E",
-    "--jq-correct-color": "#1B6E3C",
-    "--jq-text-color": "#ffffff",
-    "--jq-link-color": "#C9D6FF",
-}
+STYLE = """<style>
+.at-quiz{margin:.4em 0 1.4em}.at-quiz p{margin:.3em 0 .5em;font-weight:600}
+.at-quiz details{border:1px solid rgba(128,128,128,.5);border-radius:4px;margin:.3em 0;
+padding:.35em .8em;background:transparent;color:inherit}
+.at-quiz summary{cursor:pointer;min-height:1.6em;font-weight:400}
+.at-quiz details[open]{border-left-width:5px}
+.at-quiz details.at-right[open]{border-left-color:#2f9e5b}
+.at-quiz details.at-wrong[open]{border-left-color:#d1603d}
+.at-quiz div{margin:.3em 0 .2em}
+</style>"""
 
 
 def checked_questions(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The questions in jupyterquiz's form, after making sure that each can be answered.
+    """The questions, after making sure that each can be answered and that every option answers.
 
     Args:
         questions: each with "question" (plain text) and "answers", a list of
@@ -27,7 +32,6 @@ def checked_questions(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any
     Raises:
         ValueError: a question has not exactly one right answer, or an option has no feedback.
     """
-    checked = []
     for number, question in enumerate(questions, start=1):
         answers = question["answers"]
         right = sum(bool(answer["correct"]) for answer in answers)
@@ -42,20 +46,37 @@ def checked_questions(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any
                     f"Question {number}, option {answer['answer']!r} has no feedback: say why it "
                     "is right or wrong."
                 )
-        checked.append({**question, "type": "multiple_choice"})
-    return checked
+    return list(questions)
+
+
+def _option(answer: dict[str, Any], group: str) -> str:
+    state, verdict = ("right", "✓ Right.") if answer["correct"] else ("wrong", "✗ Not this one.")
+    # One name for all options of a question: opening one closes the others.
+    return (
+        f'<details class="at-{state}" name="{group}">'
+        f"<summary>{html.escape(answer['answer'], quote=False)}</summary>"
+        f"<div><strong>{verdict}</strong> {html.escape(answer['feedback'], quote=False)}</div>"
+        "</details>"
+    )
+
+
+def quiz_markup(questions: Sequence[dict[str, Any]]) -> str:
+    """The questions as HTML, each a group of folds."""
+    parts = [STYLE]
+    for number, question in enumerate(checked_questions(questions), start=1):
+        text = html.escape(question["question"], quote=False)
+        options = "".join(_option(answer, f"at-quiz-{number}") for answer in question["answers"])
+        parts.append(
+            f'<div class="at-quiz" role="group" aria-label="Question {number}">'
+            f"<p>{number}. {text}</p>{options}</div>"
+        )
+    return "".join(parts)
 
 
 def show_quiz(questions: Sequence[dict[str, Any]]) -> None:
-    """Show the questions; every option answers with its own feedback.
-
-    The ids in the output are random, so a cell that shows a quiz is tagged
-    ``nbval-ignore-output``.
-    """
-    display_quiz(
-        checked_questions(questions),
-        shuffle_answers=False,
-        border_radius=6,
-        max_width=720,
-        colors=QUIZ_COLOURS,
-    )
+    """Show the questions; choosing an option opens its feedback."""
+    bundle = {
+        "text/html": quiz_markup(questions),
+        "text/plain": f"A quiz of {len(questions)} questions.",
+    }
+    display(bundle, raw=True)  # type: ignore[no-untyped-call]

@@ -11,7 +11,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.pyplot import subplots
+from matplotlib.pyplot import draw_if_interactive, subplots
 
 # role -> (colour on a light page, colour on a dark page)
 PALETTE: dict[str, tuple[str, str]] = {
@@ -91,6 +91,8 @@ def new_figure(
     Sizes are in inches. The style is applied to this figure alone: a reader's own plots in the
     same notebook keep their settings.
     """
+    # The first use of pyplot sets up the notebook's display, and a context would undo that again.
+    draw_if_interactive()
     with rc_context(STYLE):
         figure, axes = subplots(
             rows, columns, figsize=(width, height), layout="constrained", squeeze=False, **options

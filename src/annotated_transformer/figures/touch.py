@@ -16,10 +16,10 @@ from torch import Tensor
 from annotated_transformer.attention import scaled_dot_product_attention, softmax
 from annotated_transformer.figures.matrices import Array, as_array
 from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
-from annotated_transformer.figures.style import BLOCKED, TEXT, WEIGHT_STOPS, colour
+from annotated_transformer.figures.style import TEXT, WEIGHT_STOPS, colour
 
 WEIGHT_SCALE = [[i / (len(WEIGHT_STOPS) - 1), stop] for i, stop in enumerate(WEIGHT_STOPS)]
-MASK_SCALE = [[0.0, BLOCKED], [1.0, "#FFFFFF"]]
+MASK_SCALE = [[0.0, "#A3A3A3"], [1.0, "#E6ECF8"]]
 # Room that plotly's own slider and buttons need, given back where the site replaces them.
 CONTROL_ROOM = 70
 
@@ -79,11 +79,12 @@ def _heat_map(values: Array, hover: list[list[str]], **changes: Any) -> go.Heatm
 def touch_softmax_scale(
     d_k: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
     keys: int = 8,
-    seed: int = 0,
+    seed: int = 14,
 ) -> dict[str, Array]:
     """Bars of the same query's weights over ``keys`` keys, unscaled and scaled; a slider over d_k.
 
-    The query and the keys have independent entries of mean 0 and variance 1.
+    The query and the keys have independent entries of mean 0 and variance 1. The default seed is an
+    ordinary draw: at d_k = 64 its largest weights are close to the averages over many draws.
 
     Returns:
         "d_k" (steps,), "unscaled" and "scaled" (steps, keys): the weights.
