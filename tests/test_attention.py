@@ -140,7 +140,7 @@ def test_heads_are_blocks_of_columns_and_merge_undoes_split():
 def test_multi_head_attention_is_its_heads_one_by_one():
     d_model, num_heads, d_k, d_v = 10, 3, 4, 2
     attention = MultiHeadAttention(d_model, num_heads, d_k, d_v).double()
-    query, key, value = (normal(2, n, d_model, seed=n) for n in (5, 7, 7))
+    query, key, value = (normal(2, n, d_model, seed=seed) for seed, n in enumerate((5, 7, 7)))
     mask = normal(2, 1, 5, 7, seed=9) > 0
     heads = []
     for i in range(num_heads):
