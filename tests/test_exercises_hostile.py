@@ -552,6 +552,15 @@ def test_a_new_python_is_as_safe_as_a_fork(name: str) -> None:
     assert not grade_exercise(EXERCISE, HOSTILE[name], method="spawn").passed
 
 
+def test_where_torch_cannot_work_in_a_fork_a_new_python_is_used() -> None:
+    def candidate(x: Tensor) -> Tensor:
+        if not sys.argv[0].endswith("child.py"):  # the command of a new Python
+            raise RuntimeError("Unable to handle autograd's threading in combination with fork")
+        return softmax(x)
+
+    assert grade_exercise(EXERCISE, candidate).passed
+
+
 def test_what_cannot_be_sent_to_a_new_python_is_said() -> None:
     lock = threading.Lock()
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from annotated_transformer.exercises.compare import Tolerance, close_mask
 from annotated_transformer.exercises.exercise import Report
-from annotated_transformer.exercises.showing import excerpt, show_number, show_value
+from annotated_transformer.exercises.showing import excerpt, show_number, show_value, shown_on
 from annotated_transformer.exercises.values import Array
 
 STYLE = """<style>
@@ -90,8 +90,9 @@ def report_card(report: Report) -> Card:
     title = html.escape(f"{report.exercise_id} · {report.title}")
     inner = [f"<p><strong>{mark} {state}</strong> · {title}</p>", prose(report.finding)]
     if report.given:
-        shown = f"Shown on {report.case}:" if report.rung != "other" else "The input:"
-        inner.append(f"{prose(shown)}<pre>{html.escape(report.given)}</pre>")
+        inner.append(prose(shown_on(report)))
+    if report.given and report.given != report.case:
+        inner.append(f"<pre>{html.escape(report.given)}</pre>")
     inner.append(_both(report))
     if report.diagnosis:
         inner.append(prose(report.diagnosis))

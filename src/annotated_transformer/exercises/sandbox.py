@@ -26,6 +26,8 @@ from annotated_transformer.exercises.confinement import Limits
 from annotated_transformer.exercises.exercise import Candidate, Exercise
 
 MAX_FRAME = 2**32
+# What torch says in a fork of a process that has used an accelerator: only a new Python will do.
+_NO_FORK = (b"Unable to handle autograd's threading", b"Cannot re-initialize CUDA in forked")
 STARTING_SECONDS = 60.0  # a new Python has to import torch before the clock starts
 
 
@@ -108,7 +110,9 @@ def run_isolated(
     scratch = tempfile.mkdtemp(prefix="annotated-transformer-")
     try:
         if method == "fork":
-            return _run_forked(exercise, candidate, limits, scratch)
+            run = _run_forked(exercise, candidate, limits, scratch)
+            if not any(sign in data for data in run.outcomes.values() for sign in _NO_FORK):
+                return run
         return _run_spawned(exercise, candidate, limits, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -101,14 +101,20 @@ def write_report(report: Report) -> Report:
     return replace(report, message="\n".join(_lines(report)))
 
 
+def shown_on(report: Report) -> str:
+    """The line that leads to the input; the name of the case may be all there is to it."""
+    if report.given == report.case:
+        return f"Shown on {report.case}."
+    return "The input:" if report.rung == "other" else f"Shown on {report.case}:"
+
+
 def _lines(report: Report) -> list[str]:
     if report.rung == "unknown exercise":
         return [report.finding]
     state = "passed" if report.passed else "not yet right" if report.attempted else "to do"
     lines = [f"{report.exercise_id} ({report.title}): {state}", report.finding]
-    if report.case and report.rung != "other":
-        lines.append(f"Shown on {report.case}:")
-    if report.given:
+    lines += [shown_on(report)] if report.given else []
+    if report.given and report.given != report.case:
         lines += [f"    {line}" for line in report.given.splitlines()]
     if report.rung in ("values", "finite", "invariant", "other") and report.expected is not None:
         lines.append(f"Expected: {show_value(report.expected)}")
