@@ -1,0 +1,13 @@
+"""Exercises on multi-head attention (section 3.2.2)."""
+
+from annotated_transformer.exercises.exercise import Exercise
+from annotated_transformer.exercises.multi_head.attention import MULTI_HEAD_ATTENTION
+from annotated_transformer.exercises.multi_head.equivariance import EQUIVARIANCE
+from annotated_transformer.exercises.multi_head.heads import MERGE_HEADS, SPLIT_HEADS
+
+EXERCISES: tuple[Exercise, ...] = (
+    SPLIT_HEADS,
+    MERGE_HEADS,
+    MULTI_HEAD_ATTENTION,
+    EQUIVARIANCE,
+)
