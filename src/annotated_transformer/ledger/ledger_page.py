@@ -79,14 +79,12 @@ def _table(
     runs: Sequence[RecordedRun],
 ) -> str:
     """One section as a table that turns into cards on a narrow screen (ledger.css)."""
-    lines = list_table_head("ledger-table", ("The paper says", "What we did", "Ours", "Where"))
+    lines = list_table_head("ledger-table", ("The paper says", "What we did"))
     for row in rows:
         lines += list_table_row(
             [
                 _paper_side([facts[fact] for fact in row.facts]),
-                [f"**{row.treatment.value}**"],
-                _our_side(row, cells),
-                _where(row, cells, runs),
+                [*_our_side(row, cells), *_where(row, cells, runs)],
             ]
         )
     return "\n".join([*lines, "```"])
@@ -145,13 +143,12 @@ def cells_of(row: Row, cells: Sequence[LedgerCell]) -> list[LedgerCell]:
 
 
 def _our_side(row: Row, cells: Sequence[LedgerCell]) -> list[str]:
-    paragraphs = []
-    if row.ours is not None:
-        paragraphs.append(_finding_text(row.ours(), row.because))
-    paragraphs += [f"In the chapter: {cell.output}" for cell in cells_of(row, cells) if cell.output]
+    """What we did, our figure, and what is not done."""
+    told = [_finding_text(row.ours(), row.because)] if row.ours is not None else []
+    told += [f"In the chapter: {cell.output}" for cell in cells_of(row, cells) if cell.output]
     if row.missing:
-        paragraphs.append(f"{_capital(row.missing)}.")
-    return paragraphs
+        told.append(f"{_capital(row.missing)}.")
+    return [f"**{_capital(row.treatment.value)}.** {told[0] if told else ''}".strip(), *told[1:]]
 
 
 def _finding_text(finding: Finding, because: str) -> str:
@@ -161,22 +158,24 @@ def _finding_text(finding: Finding, because: str) -> str:
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """A sentence's first letter; a symbol such as d_k stays as it is."""
+    return text if text[1:2] == "_" else text[:1].upper() + text[1:]
 
 
 def _where(row: Row, cells: Sequence[LedgerCell], runs: Sequence[RecordedRun]) -> list[str]:
-    paragraphs = [
+    """Where to see it: chapter cells, the function that computed it, its test, recorded runs."""
+    places = [
         f"[{chapter_name(cell.notebook)}](../notebooks/{cell.notebook}.ipynb), “{cell.heading}”"
         for cell in cells_of(row, cells)
     ]
     name = getattr(row.ours, "__qualname__", "")
     if row.ours is not None and "<" not in name:
-        paragraphs.append(f"`{row.ours.__module__.rpartition('.')[2]}.{name}`")
+        places.append(f"`{row.ours.__module__.rpartition('.')[2]}.{name}`")
     if row.test:
-        paragraphs.append(f"`{row.test}`")
+        places.append(f"`{row.test}`")
     if row.nearest_runs and runs:
-        paragraphs.append(f"Nearest runs of ours, on other data: [recorded runs]({RUN_PAGE}.md)")
-    return paragraphs
+        places.append(f"[our recorded runs, on other data]({RUN_PAGE}.md)")
+    return [f"*See* {'; '.join(places)}"] if places else []
 
 
 def chapter_name(notebook: str) -> str:

@@ -1,0 +1,435 @@
+"""The ledger: every fact has a row, our figures come from data, and tampering is noticed."""
+
+import argparse
+import itertools
+import json
+import math
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.ledger import checks, findings_numbers
+from annotated_transformer.ledger.cells import LedgerCell, contains_assert, find_ledger_cells
+from annotated_transformer.ledger.curve import Line, draw_curve, round_ticks, thin_out
+from annotated_transformer.ledger.facts import Fact, load_facts, scientific, table_2_value
+from annotated_transformer.ledger.ledger_page import anchor_of, cells_of, make_ledger_page
+from annotated_transformer.ledger.recorded_runs import (
+    RecordedRun,
+    RecordedScore,
+    load_run_record,
+    problems_of_run,
+)
+from annotated_transformer.ledger.recording import Request, choose_lines, record_run
+from annotated_transformer.ledger.rows import Finding, Row, Treatment
+from annotated_transformer.ledger.rows_experiments import all_rows
+from annotated_transformer.ledger.run_page import make_run_page
+from annotated_transformer.table3 import TABLE_3
+
+ROOT = Path(__file__).resolve().parent.parent
+BLEU_SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
+
+
+# --- facts ----------------------------------------------------------------------------------------
+
+
+def test_facts_are_read_and_complete() -> None:
+    facts = load_facts()
+    assert facts["s3_2_2.h"].value == 8
+    assert facts["s5_3.adam"].value == {"beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9}
+    assert table_2_value("transformer_big", "bleu_en_fr") == 41.8
+    assert table_2_value("transformer_big", "bleu_en_fr_nips_proceedings") == 41.0
+    for row in TABLE_3:
+        assert facts[f"table_3.{row.preset}.bleu"].value == row.bleu
+        assert facts[f"table_3.{row.preset}.ppl"].value == row.perplexity
+    assert sum(name.startswith("table_1.") for name in facts) == 12
+    assert sum(name.startswith("table_4.") for name in facts) == 12
+    assert all(fact.says.endswith((".", "”")) for fact in facts.values())
+
+
+def test_scientific_notation() -> None:
+    assert scientific(3.3e18) == "3.3·10¹⁸"
+    assert scientific(1.2e20) == "1.2·10²⁰"
+
+
+def test_anchors_of_facts_are_distinct() -> None:
+    anchors = {anchor_of(fact) for fact in load_facts()}
+    assert len(anchors) == len(load_facts())
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def test_every_fact_has_one_row() -> None:
+    assert checks.problems_of_rows(all_rows(), load_facts()) == []
+
+
+def test_a_fact_without_a_row_is_noticed() -> None:
+    facts = {**load_facts(), "s9.new": Fact("s9.new", "Section 9", "Something new.")}
+    (problem,) = checks.problems_of_rows(all_rows(), facts)
+    assert "s9.new" in problem
+    assert "has no row" in problem
+
+
+def finding() -> Finding:
+    return Finding("1")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (Row(("b",), Treatment.EXACT, finding), "is no fact"),
+        (Row(("a", "a"), Treatment.EXACT, finding), "stands in 2 rows"),
+        (Row(("a",), Treatment.NOT_DONE), "does not say what it would take"),
+        (Row(("a",), Treatment.EXACT), "neither a function nor a chapter"),
+    ],
+)
+def test_unsound_rows_are_noticed(row: Row, words: str) -> None:
+    assert any(words in problem for problem in checks.problems_of_rows([row], ["a"]))
+
+
+def test_a_difference_needs_a_reason() -> None:
+    differs = Row(("a",), Treatment.EXACT, lambda: Finding("7", agrees=False))
+    (problem,) = checks.problems_of_findings([differs])
+    assert "does not say why" in problem
+    assert checks.problems_of_findings([replace(differs, because="of a reason")]) == []
+
+
+def test_a_wrong_default_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    preset = TransformerConfig.preset
+    monkeypatch.setattr(
+        TransformerConfig, "preset", lambda name, size: preset(name, size, num_heads=16)
+    )
+    problems = checks.problems_of_findings(all_rows())
+    assert any("s3_2_2.h" in problem for problem in problems)
+    assert any("s3_2_2.d_k" in problem for problem in problems)
+
+
+def test_numbers_that_everybody_quotes() -> None:
+    assert "63,045,632" in findings_numbers.parameters_by_part().text
+    assert findings_numbers.training_flops("base", "12 h", 12)().agrees
+    assert findings_numbers.training_flops("big", "3.5 d", 84)().agrees
+    assert not findings_numbers.training_flops("base", "3.5 d", 84)().agrees
+    assert findings_numbers.paper_gpu_hours("base") == 96
+    assert "1.3769" in findings_numbers.smoothing_floor().text
+    assert "6.988e-04" in findings_numbers.peak_learning_rates().text
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+def write_notebook(folder: Path, source: str, ledger: Any, printed: str = "done\n") -> None:
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": "## Why divide by the root\n\nText."},
+        {
+            "cell_type": "code",
+            "metadata": {"ledger": ledger},
+            "source": source,
+            "outputs": [{"output_type": "stream", "name": "stdout", "text": [printed]}],
+        },
+    ]
+    (folder / "02_attention.ipynb").write_text(json.dumps({"cells": cells}))
+
+
+def test_ledger_cells_are_found(tmp_path: Path) -> None:
+    write_notebook(tmp_path, "%matplotlib inline\nassert 1 + 1 == 2", "s3_2_1.variance", "a\nb\n")
+    (cell,) = find_ledger_cells(tmp_path)
+    assert cell == LedgerCell(
+        "02_attention", 1, ("s3_2_1.variance",), "Why divide by the root", True, "b"
+    )
+    row = next(row for row in all_rows() if "s3_2_1.variance" in row.facts)
+    assert cells_of(row, [cell]) == [cell]
+    page = make_ledger_page([("Section", [row])], [], [cell], [])
+    assert "[Chapter 2](../notebooks/02_attention.ipynb), “Why divide by the root”" in page
+    assert "In the chapter: b" in page
+
+
+def test_unsound_cells_are_noticed(tmp_path: Path) -> None:
+    write_notebook(tmp_path, "print(1)", ["s3_2_1.variance", "s9.nothing"])
+    problems = checks.problems_of_cells([], find_ledger_cells(tmp_path), load_facts())
+    assert any("s9.nothing" in problem for problem in problems)
+    assert any("without an assert" in problem for problem in problems)
+
+
+def test_a_chapter_without_the_cell_is_noticed() -> None:
+    row = Row(("s3_2_1.variance",), Treatment.MEASURED, chapter="02_attention")
+    (problem,) = checks.problems_of_cells([row], [], load_facts())
+    assert "has no cell" in problem
+
+
+def test_an_assert_must_be_code() -> None:
+    assert contains_assert("x = 1\nassert x")
+    assert not contains_assert("# assert x\nprint('assert x')")
+
+
+# --- tests and pages ------------------------------------------------------------------------------
+
+
+def test_missing_tests_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text("def test_there():\n    pass\n")
+    rows = [
+        Row(("a",), Treatment.EXACT, finding, test=name)
+        for name in ("test_a.py", "test_a.py::test_there", "test_a.py::test_gone", "test_b.py")
+    ]
+    problems = checks.problems_of_tests(rows, tmp_path)
+    assert len(problems) == 2
+    assert "test_gone" in problems[0]
+    assert "test_b.py" in problems[1]
+
+
+def test_a_page_out_of_date_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "ledger.md"
+    assert "is missing" in checks.problems_of_pages({page: "text"})[0]
+    page.write_text("typed by hand")
+    assert "is out of date" in checks.problems_of_pages({page: "text"})[0]
+    said: list[str] = []
+    checks.write_pages({page: "text"}, said.append)
+    checks.write_pages({page: "text"}, said.append)
+    assert checks.problems_of_pages({page: "text"}) == []
+    assert [line.rpartition(" ")[2] for line in said] == ["written.", "date."]
+
+
+def test_scores_without_a_run_are_noticed() -> None:
+    text = "We reach 39.9 BLEU. The paper: 27.3 BLEU, and BLEU of 31.25 elsewhere, BLEU: 27.3."
+    problems = checks.unsupported_scores("a.md", text, {"27.3"})
+    assert len(problems) == 2
+    assert "39.9" in problems[0]
+    assert "31.25" in problems[1]
+
+
+def test_the_ledger_of_this_repository_holds() -> None:
+    assert checks.check_repository(checks.find_repository(ROOT)) == []
+
+
+def test_outside_a_clone_there_is_no_ledger(tmp_path: Path) -> None:
+    with pytest.raises(CallError, match="not in a clone"):
+        checks.find_repository(tmp_path)
+
+
+# --- recorded runs --------------------------------------------------------------------------------
+
+
+def parse(command: str) -> argparse.Namespace:
+    """A stand-in for the program's parser: it knows one command and one option."""
+    words = command.split()
+    if words[:2] != ["annotated-transformer", "train"] or "--old-option" in words:
+        raise ValueError("unrecognized arguments")
+    return argparse.Namespace()
+
+
+def a_run(**changes: Any) -> RecordedRun:
+    values: dict[str, Any] = {
+        "name": "multi30k_example",
+        "title": "An example",
+        "status": "finished",
+        "command": "annotated-transformer train --run-dir runs/a",
+        "configuration": {
+            "model": TransformerConfig.preset("tiny", 100).to_dict(),
+            "training": {"label_smoothing": 0.1, "precision": "fp32"},
+        },
+        "seeds": {"training": 0},
+        "data": {"name": "multi30k", "files": {"train.en": {"sha256": "0" * 64, "lines": 3}}},
+        "code_version": {"commit": "abc", "changed": False},
+        "hardware": {"processor": "a processor", "cores": 2, "memory_gib": 8.0},
+        "software": {"python": "3.11"},
+        "cost": {
+            "process_cpu_seconds": 90.0,
+            "wall_seconds": 60.0,
+            "steps": 20,
+            "parameters": 1234,
+        },
+        "what_went_badly": ["It was slow at first."],
+        "evaluation_commands": [],
+        "metrics": (
+            {"event": "train", "step": 10, "loss": 4.25},
+            {"event": "train", "step": 20, "loss": 3.5},
+            {"event": "valid", "step": 20, "loss": 3.0},
+        ),
+        "scores": (RecordedScore("test", "cased", 12.34, BLEU_SIGNATURE, 4, 0.6, "valid"),),
+    }
+    return RecordedRun(**{**values, **changes})
+
+
+def test_a_sound_run_has_no_problem() -> None:
+    assert problems_of_run(a_run(), parse) == []
+
+
+def a_score(**changes: Any) -> tuple[RecordedScore, ...]:
+    return (replace(a_run().scores[0], **changes),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"status": "splendid"}, "is none of"),
+        ({"command": "annotated-transformer train --old-option"}, "no longer works"),
+        ({"evaluation_commands": ["annotated-transformer score"]}, "no longer works"),
+        ({"status": "failed", "what_went_badly": []}, "does not say what went badly"),
+        ({"metrics": ()}, "has no curve"),
+        ({"scores": ()}, "has no scores"),
+        ({"code_version": {}}, "does not name the commit"),
+        ({"data": {"name": "multi30k"}}, "no file with its sha256"),
+        ({"cost": {"wall_seconds": 1.0}}, "process_cpu_seconds"),
+        ({"scores": a_score(signature="")}, "has no signature"),
+        ({"scores": a_score(signature="BLEU")}, "is not sacreBLEU's"),
+        ({"scores": a_score(beam=None)}, "with which beam"),
+        ({"scores": a_score(alpha_chosen_on="")}, "where its length penalty was chosen"),
+        ({"scores": a_score(alpha_chosen_on="test")}, "on the test set itself"),
+    ],
+)
+def test_unsound_runs_are_noticed(changes: dict[str, Any], words: str) -> None:
+    problems = problems_of_run(a_run(**changes), parse)
+    assert any(words in problem for problem in problems), problems
+
+
+def test_a_run_page_shows_every_figure() -> None:
+    page = make_run_page([a_run()])
+    for shown in ("**12.34**", BLEU_SIGNATURE, "1.5 minutes", "a processor", "It was slow", "<svg"):
+        assert shown in page
+    failed = make_run_page([a_run(status="failed", scores=())])
+    assert "This run failed" in failed
+    assert "No run on this corpus" in make_run_page([])
+
+
+def make_run_dir(folder: Path) -> Request:
+    run_dir = folder / "run"
+    run_dir.mkdir()
+    config = {
+        "model": TransformerConfig.preset("tiny", 100).to_dict(),
+        "training": {"seed": 3, "label_smoothing": 0.1, "precision": "fp32"},
+        "data": {
+            "name": "multi30k",
+            "data_dir": "/home/somebody/multi30k",
+            "origin": {"files": {"train.en": {"sha256": "0" * 64, "lines": 3}}},
+        },
+    }
+    (run_dir / "config.json").write_text(json.dumps(config))
+    lines = [{"event": "train", "step": 7, "loss": 2.0, "cpu_seconds": 9.5, "wall_seconds": 5.0}]
+    (run_dir / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report = {
+        "split": "test",
+        "beam": 5,
+        "alpha": 1.0,
+        "alpha_chosen_on": "valid",
+        "scores": [{"name": "cased", "value": 12.3456, "signature": BLEU_SIGNATURE}],
+        "perplexity": 5.678,
+    }
+    (folder / "scores.json").write_text(json.dumps(report))
+    (folder / "ours.txt").write_text("eins\nzwei\n")
+    (folder / "source.en").write_text("one\ntwo\n")
+    return Request(
+        run_dir=run_dir,
+        folder=folder / "results" / "multi30k_a",
+        title="A run",
+        command="annotated-transformer train --run-dir runs/a",
+        score_files=[folder / "scores.json"],
+        translations={"test": folder / "ours.txt"},
+        sources={"test": folder / "source.en"},
+    )
+
+
+def test_a_record_is_made_and_read_again(tmp_path: Path) -> None:
+    request = make_run_dir(tmp_path)
+    run = record_run(request, parse)
+    assert run == load_run_record(request.folder)
+    assert run.seeds == {"training": 3}
+    assert run.cost["process_cpu_seconds"] == 9.5
+    assert run.cost["parameters"] > 100_000
+    assert "torch" in run.software
+    assert run.scores[0] == RecordedScore("test", "cased", 12.35, BLEU_SIGNATURE, 5, 1.0, "valid")
+    assert run.scores[1].protocol == "perplexity"
+    assert [example.source for example in run.examples] == ["one", "two"]
+    assert "/home/somebody" not in (request.folder / "run.json").read_text()
+    assert (request.folder / "translations.test.txt").read_text() == "eins\nzwei\n"
+    with pytest.raises(CallError, match="never overwritten"):
+        record_run(request, parse)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"command": "annotated-transformer train --data-dir /home/a"}, "a path of this machine"),
+        ({"command": "annotated-transformer train --old-option"}, "no longer works"),
+        ({"score_files": []}, "has no scores"),
+        ({"sources": {"test": Path(__file__)}}, "must be the source of line n"),
+        ({"run_dir": Path("nowhere")}, "is missing"),
+    ],
+)
+def test_an_unsound_record_is_refused_and_leaves_nothing(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    request = replace(make_run_dir(tmp_path), **changes)
+    with pytest.raises((CallError, WorkError), match=words):
+        record_run(request, parse)
+    assert not request.folder.exists()
+
+
+def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
+    request = make_run_dir(tmp_path)
+    record_run(request, parse)
+    values = json.loads((request.folder / "run.json").read_text())
+    (request.folder / "run.json").write_text(json.dumps({**values, "surprise": 1}))
+    with pytest.raises(WorkError, match="unknown fields: surprise"):
+        load_run_record(request.folder)
+    del values["hardware"]
+    (request.folder / "run.json").write_text(json.dumps(values))
+    with pytest.raises(WorkError, match="lacks hardware"):
+        load_run_record(request.folder)
+    (request.folder / "run.json").write_text("{")
+    with pytest.raises(WorkError, match="is not JSON"):
+        load_run_record(request.folder)
+
+
+def test_examples_are_spread_evenly() -> None:
+    assert choose_lines(1000) == [1, 167, 334, 501, 667, 834]
+    assert choose_lines(2) == [1, 2]
+    assert choose_lines(0) == []
+
+
+def test_commands_are_parsed_by_the_program_itself() -> None:
+    assert checks.parse_command("annotated-transformer ledger check").action == "check"
+    with pytest.raises(ValueError, match="unrecognized arguments"):
+        checks.parse_command("annotated-transformer ledger check --gently")
+    with pytest.raises(ValueError, match="does not begin"):
+        checks.parse_command("python train.py")
+
+
+# --- the curve ------------------------------------------------------------------------------------
+
+
+def test_a_curve_is_well_formed_and_described() -> None:
+    lines = [Line("training", [(1, 5.0), (100, 2.0)]), Line("validation", [(100, 2.5)])]
+    drawing = draw_curve(lines, "step", 'loss < "10"', "From 5 to 2 & a bit")
+    root = ElementTree.fromstring(drawing)
+    assert root.attrib["aria-label"] == "From 5 to 2 & a bit"
+    assert [child.attrib["class"] for child in root if child.tag == "polyline"] == [
+        "training",
+        "validation",
+    ]
+    with pytest.raises(ValueError, match="nothing to draw"):
+        draw_curve([Line("training", [])], "step", "loss", "")
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
+def test_ticks_are_round_and_enclose(low: float, width: float) -> None:
+    ticks = round_ticks(low, low + width)
+    assert ticks[0] <= low + 1e-6 * abs(low)
+    assert ticks[-1] >= low + width - 1e-6 * abs(low + width)
+    assert 2 <= len(ticks) <= 8
+    steps = {round((b - a) / (ticks[1] - ticks[0]), 3) for a, b in itertools.pairwise(ticks)}
+    assert steps == {1.0}
+
+
+@given(st.integers(1, 3000))
+def test_thinning_keeps_the_ends(count: int) -> None:
+    points = [(float(x), math.sin(x)) for x in range(count)]
+    kept = thin_out(points)
+    assert kept[0] == points[0]
+    assert kept[-1] == points[-1]
+    assert len(kept) <= 242

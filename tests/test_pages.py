@@ -1,0 +1,205 @@
+"""The pages in book/: links lead somewhere, terms have two registers, claims have evidence."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.exercises.catalogue import ids
+from annotated_transformer.ledger.checks import SCORE
+from annotated_transformer.ledger.facts import load_facts
+from annotated_transformer.ledger.findings_numbers import implied_vocabularies
+from annotated_transformer.ledger.ledger_page import anchor_of
+from annotated_transformer.table3 import TABLE_3
+
+ROOT = Path(__file__).resolve().parent.parent
+BOOK = ROOT / "book"
+PAGES = sorted(BOOK.glob("*.md"))
+PAGE_NAMES = [page.stem for page in PAGES]
+
+
+def read(name: str) -> str:
+    return (BOOK / f"{name}.md").read_text("utf-8")
+
+
+def without_code(text: str) -> str:
+    """The text without fenced code; directives, whose text readers see, stay."""
+    return re.sub(r"^```\w*\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+# --- links ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAGE_NAMES)
+def test_links_between_pages_lead_somewhere(name: str) -> None:
+    text = without_code(read(name))
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    targets += [f"{target}.md" for target in re.findall(r"^:link: (\S+)$", text, re.MULTILINE)]
+    for target in targets:
+        assert not target.startswith("http"), f"{name}: {target} leads to another host"
+        assert (BOOK / target).exists(), f"{name}: {target} does not exist"
+
+
+@pytest.mark.parametrize("name", PAGE_NAMES)
+def test_links_to_facts_lead_to_rows_of_the_ledger(name: str) -> None:
+    rows = set(re.findall(r"\{#(fact-[a-z0-9-]+) \.fact-id\}", read("ledger")))
+    assert rows == {anchor_of(fact) for fact in load_facts()}
+    assert set(re.findall(r"\]\(#(fact-[a-z0-9-]+)\)", read(name))) <= rows
+
+
+def test_every_page_is_in_the_table_of_contents_once() -> None:
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    listed = [contents["root"]]
+    listed += [entry["file"] for part in contents["parts"] for entry in part["chapters"]]
+    assert sorted(entry for entry in listed if entry.startswith("book/")) == sorted(
+        f"book/{name}" for name in PAGE_NAMES
+    )
+
+
+def test_citations_exist_and_every_work_is_cited_or_listed() -> None:
+    keys = set(re.findall(r"^@\w+\{(\w+),", (BOOK / "references.bib").read_text("utf-8"), re.M))
+    cited = {key for name in PAGE_NAMES for key in re.findall(r"\{cite\}`(\w+)`", read(name))}
+    assert cited <= keys
+    assert ":all:" in read("bibliography")
+
+
+# --- glossary -------------------------------------------------------------------------------------
+
+
+def glossary() -> dict[str, str]:
+    """Every term and its entry."""
+    body = read("glossary").partition("```{glossary}\n")[2].rpartition("```")[0]
+    entries = re.split(r"^(?=\S)", body, flags=re.MULTILINE)
+    return {entry.partition("\n")[0]: entry for entry in entries if entry.strip()}
+
+
+def test_every_term_has_two_registers() -> None:
+    entries = glossary()
+    assert len(entries) >= 50
+    for term, entry in entries.items():
+        short = re.search(r"\*\*In short\.\*\* (.+)", entry)
+        precise = re.search(r"\*\*Precisely\.\*\* (.+)", entry)
+        assert short, f"{term} lacks its short register"
+        assert precise, f"{term} lacks its precise register"
+        assert len(short[1]) >= 15, term
+        assert len(precise[1]) >= 20, term
+        assert short[1] != precise[1], term
+    assert list(entries) == sorted(entries, key=str.lower)
+
+
+@pytest.mark.parametrize("name", PAGE_NAMES)
+def test_terms_that_pages_point_to_exist(name: str) -> None:
+    used = re.findall(r"\{term\}`(?:[^`<]*<)?([^`<>]+)>?`", read(name))
+    assert set(used) <= set(glossary())
+
+
+# --- errata ---------------------------------------------------------------------------------------
+
+
+def errata() -> dict[str, str]:
+    """Every claim and what stands below it."""
+    found = re.findall(r"^(“.+”)\n((?:: .+\n)+)", read("errata"), re.MULTILINE)
+    return dict(found)
+
+
+def test_every_erratum_has_truth_and_evidence() -> None:
+    entries = errata()
+    assert len(entries) >= 40
+    assert len(entries) == len(re.findall(r"^“", read("errata"), re.MULTILINE))
+    for claim, body in entries.items():
+        lines = body.strip().splitlines()
+        assert len(lines) == 2, claim
+        assert lines[1].startswith(": *Evidence:* "), claim
+        assert "](#fact-" in lines[1], f"{claim} refers to no fact"
+
+
+def test_errata_name_no_person() -> None:
+    authors = ("Harvard", "labml", "Raschka", "Karpathy", "Alammar", "seed", "Lesson A")
+    assert not any(name in read("errata") for name in authors)
+
+
+def test_arithmetic_of_the_errata() -> None:
+    rounded = torch.tensor([10.0, 1, 1, 1]).softmax(0).mul(1e4).round().int().tolist()
+    assert rounded == [9996, 1, 1, 1]
+    assert 1 / 25 < math.erfc(2 / math.sqrt(2)) < 1 / 18  # outside two sigma: one in twenty
+    assert torch.tensor(89.0).exp().isinf()
+    assert not torch.tensor(88.0).exp().isinf()
+    assert torch.tensor(710.0).double().exp().isinf()
+    assert torch.tensor(-1e9).half().isinf()
+    masked = torch.full((4,), -1e9)
+    assert masked.softmax(0).tolist() == [0.25] * 4  # a row in which everything is masked
+    rows = {row.preset: row for row in TABLE_3}
+    gains = {name: round(rows[name].bleu - rows["base"].bleu, 1) for name in ("big", "C5", "C7")}
+    assert gains == {"big": 0.6, "C5": 0.2, "C7": 0.4}
+    implied = re.findall(r"(\d\d,\d\d\d) (?:tokens )?\(row", implied_vocabularies().text)
+    assert implied == ["35,856", "41,980"]  # "between about 35,900 and 42,000"
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def paragraphs(text: str) -> list[str]:
+    """Paragraphs and list-table rows: what must stand together."""
+    return re.split(r"\n\s*\n|\n(?=\* - )", text)
+
+
+@pytest.mark.parametrize("name", [*PAGE_NAMES, "README"])
+def test_a_score_of_ours_stands_with_its_signature(name: str) -> None:
+    path = ROOT / "README.md" if name == "README" else BOOK / f"{name}.md"
+    printed = " ".join(f"{fact.says} {fact.note}" for fact in load_facts().values())
+    papers = set(re.findall(r"\d{1,2}\.\d{1,2}", printed))
+    for paragraph in paragraphs(path.read_text("utf-8")):
+        for match in SCORE.finditer(paragraph):
+            score = match.group(1) or match.group(2)
+            assert score in papers or "version:" in paragraph, f"{name}: {score} BLEU"
+        for score in re.findall(r"\*\*(\d{1,2}\.\d\d)\*\* BLEU", paragraph):
+            assert "version:" in paragraph, f"{name}: {score} BLEU without its signature"
+
+
+def test_the_signature_test_can_fail() -> None:
+    assert SCORE.search("It reaches 39.90 BLEU.")
+    assert SCORE.search("**39.90** BLEU, cased")
+
+
+# --- what pages say of the code -------------------------------------------------------------------
+
+
+def test_exercises_are_all_named() -> None:
+    named = re.findall(r"^\* - `([a-z_]+\.[a-z_]+)`", read("exercises"), re.MULTILINE)
+    assert sorted(named) == sorted(ids())
+    assert f"{len(named)} exercises" in read("index")
+
+
+def test_notation_names_what_the_code_has() -> None:
+    text = read("notation")
+    config = TransformerConfig(vocab_size=37_000)
+    for name, shown in (
+        ("num_layers", "6"),
+        ("d_model", "512"),
+        ("d_ff", "2048"),
+        ("num_heads", "8"),
+        ("dropout", "0.1"),
+    ):
+        assert f"  - {shown}\n  - `{name}`" in text
+        assert str(getattr(config, name)) == shown
+    assert f"Token {config.pad_id} is `pad`" in text
+    assert f"{config.bos_id} is `bos`" in text
+    assert f"{config.eos_id} is `eos`" in text
+
+
+def test_the_reading_map_has_every_section_of_the_paper() -> None:
+    rows = re.findall(r"^\* - (.+)", read("reading_map"), re.MULTILINE)
+    sections = [row.split()[0] for row in rows]
+    expected = """1 2 3.1 3.2.1 3.2.2 3.2.3 3.3 3.4 3.5 4
+        5.1 5.2 5.3 5.4 6.1 6.2 6.3 7""".split()  # noqa: SIM905
+    assert [section for section in sections if section[0].isdigit()] == expected
+
+
+def test_pages_keep_to_the_project() -> None:
+    for name in PAGE_NAMES:
+        assert "/work" not in read(name), name
+        assert "/home/" not in read(name), name
