@@ -434,12 +434,6 @@ MISTAKES = (
         "The values are right, but `detach` (or `.data`, `no_grad`, NumPy) cuts the graph: no "
         "gradient reaches x, and nothing before the softmax learns. Leave it out.",
     ),
-    Mistake(
-        "float64-for-overflow",
-        lambda x, dim=-1: _normalised(x.double(), 0.0, dim),
-        "x is converted to float64 against the overflow, which only moves the bound from 88 to "
-        "709 and changes the dtype of the output. Subtract the maximum along `dim` instead.",
-    ),
 )
 
 

@@ -75,8 +75,9 @@ MISTAKES = (
     Mistake(
         "inverse-on-the-output",
         lambda attend, x, perm: (attend(x[perm]) - _scattered(attend(x), perm)).abs().max().item(),
-        "The output is permuted with the inverse permutation (`argsort(perm)`, or perm once more on "
-        "a side that already has it), the input with perm itself. Both sides take the same one: `x[perm]` and `attend(x)[perm]`.",
+        "The output is permuted with the inverse permutation (`argsort(perm)`, or perm once more "
+        "on a side that already has it), the input with perm itself. Both sides take the same "
+        "one: `x[perm]` and `attend(x)[perm]`.",
     ),
     Mistake(
         "inverse-on-the-input",
