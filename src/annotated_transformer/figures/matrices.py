@@ -106,7 +106,7 @@ def _finish(axes: Axes, panel: Panel, values: Array) -> None:
 
 
 def draw_matrices(
-    panels: Sequence[Panel], width: float = 8.0, columns: int | None = None
+    panels: Sequence[Panel], width: float = 5.8, columns: int | None = None
 ) -> dict[str, Array]:
     """Draw small matrices side by side with their numbers, titles and shapes.
 
@@ -178,8 +178,8 @@ def draw_attention_steps(
             Panel(value, LETTERS["value"], "value", row_labels=value_names),
             Panel(output, "output", None, False, query_names),
         ],
-        columns=3,
-        width=7.4,
+        columns=2,
+        width=5.4,
     )
     names = ("query", "key", "scores", "weights", "value", "output")
     tensors = (query, key, scores, weights, value, output)
@@ -217,7 +217,7 @@ def draw_weights(
     columns = min(columns, panels)
     rows = -(-panels // columns)
     numbers = (panels == 1 and n_k <= 8) if numbers is None else numbers
-    width = 7.4 if columns > 1 or n_k > 8 else 5.2
+    width = 6.4 if columns > 1 or n_k > 8 else 5.0
     side = width / columns - (0.9 if columns == 1 else 0.25)
     _, axes = new_figure(width, rows * (side * n_q / n_k + 0.45) + 0.8, columns, rows)
     for panel, axis in enumerate(axes[:panels]):

@@ -5,7 +5,9 @@ mouse, by touch and from the keyboard, and its output is the same at every run.
 """
 
 import html
+import json
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
 from IPython.display import display
@@ -73,8 +75,20 @@ def quiz_markup(questions: Sequence[dict[str, Any]]) -> str:
     return "".join(parts)
 
 
-def show_quiz(questions: Sequence[dict[str, Any]]) -> None:
-    """Show the questions; choosing an option opens its feedback."""
+def load_quiz(topic: str) -> list[dict[str, Any]]:
+    """The questions of a chapter, from ``quizzes/<topic>.json`` beside this module.
+
+    Raises:
+        FileNotFoundError: no chapter of this name has a quiz.
+    """
+    place = files("annotated_transformer.figures") / "quizzes" / f"{topic}.json"
+    questions: list[dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
+    return questions
+
+
+def show_quiz(topic: str) -> None:
+    """Show the questions of a chapter; choosing an option opens its feedback."""
+    questions = load_quiz(topic)
     bundle = {
         "text/html": quiz_markup(questions),
         "text/plain": f"A quiz of {len(questions)} questions.",

@@ -32,7 +32,7 @@ GRID = "#75757540"
 WEIGHT_STOPS = ("#F6F4FB", "#CDC3EA", "#9A86CF", "#5E43A8", "#2A1463")
 # From negative (rust) through 0 (nearly white) to positive (blue).
 SIGNED_STOPS = ("#8A3D12", "#E3AE8D", "#F6F4F2", "#97B6E6", "#1C4B94")
-BLOCKED = "#C9C9C9"
+BLOCKED = "#A9A9A9"
 
 WEIGHT_COLOURS = LinearSegmentedColormap.from_list("weights", list(WEIGHT_STOPS))
 SIGNED_COLOURS = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS))
@@ -92,7 +92,7 @@ def new_figure(
     same notebook keep their settings.
     """
     # The first use of pyplot sets up the notebook's display, and a context would undo that again.
-    draw_if_interactive()
+    draw_if_interactive()  # type: ignore[no-untyped-call]
     with rc_context(STYLE):
         figure, axes = subplots(
             rows, columns, figsize=(width, height), layout="constrained", squeeze=False, **options
