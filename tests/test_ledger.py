@@ -29,7 +29,7 @@ from annotated_transformer.ledger.recorded_runs import (
 from annotated_transformer.ledger.recording import Request, choose_lines, record_run
 from annotated_transformer.ledger.rows import Finding, Row, Treatment
 from annotated_transformer.ledger.rows_experiments import all_rows
-from annotated_transformer.ledger.run_page import make_run_page
+from annotated_transformer.ledger.run_page import departures, make_run_page, plain
 from annotated_transformer.table3 import TABLE_3
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -295,6 +295,19 @@ def test_a_run_page_shows_every_figure() -> None:
     failed = make_run_page([a_run(status="failed", scores=())])
     assert "This run failed" in failed
     assert "No run on this corpus" in make_run_page([])
+
+
+def test_departures_from_the_paper_are_named() -> None:
+    configuration = {
+        "model": TransformerConfig.preset("tiny", 100, norm="pre").to_dict(),
+        "training": {"decay": 0.2, "label_smoothing": 0.1, "lowercase": True},
+    }
+    assert departures(configuration) == ["norm = pre", "decay = 0.2", "lowercase = True"]
+    assert departures(a_run().configuration) == []
+
+
+def test_sentences_are_not_read_as_markdown() -> None:
+    assert plain("a *b* costs $5 <now> [x]_") == r"a \*b\* costs \$5 \<now\> \[x\]\_"
 
 
 def make_run_dir(folder: Path) -> Request:

@@ -9,7 +9,7 @@ import torch
 import yaml
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.exercises.catalogue import ids
+from annotated_transformer.exercises.catalogue import catalogue, ids
 from annotated_transformer.ledger.checks import SCORE
 from annotated_transformer.ledger.facts import load_facts
 from annotated_transformer.ledger.findings_numbers import implied_vocabularies
@@ -172,6 +172,13 @@ def test_exercises_are_all_named() -> None:
     named = re.findall(r"^\* - `([a-z_]+\.[a-z_]+)`", read("exercises"), re.MULTILINE)
     assert sorted(named) == sorted(ids())
     assert f"{len(named)} exercises" in read("index")
+
+
+def test_the_quoted_sentence_is_what_the_check_says() -> None:
+    quoted = read("exercises").partition("```{epigraph}\n")[2].partition("```\n")[0]
+    (exercise,) = [e for e in catalogue().values() if e.id == "attention.scaled_dot_product"]
+    sentences = [" ".join(mistake.sentence.split()) for mistake in exercise.mistakes]
+    assert " ".join(quoted.split()) in sentences
 
 
 def test_notation_names_what_the_code_has() -> None:

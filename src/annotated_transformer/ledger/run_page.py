@@ -1,10 +1,14 @@
 """book/multi30k_run.md: the recorded runs on Multi30k, every figure from results/."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.ledger.curve import Line, draw_curve
+from annotated_transformer.ledger.measuring import VOCAB_SIZE
 from annotated_transformer.ledger.recorded_runs import BLEU_PROTOCOLS, RecordedRun, RecordedScore
+from annotated_transformer.training.settings import TrainingConfig
 
 RUN_PAGE = "multi30k_run"
 CORPUS = "multi30k"
@@ -86,6 +90,7 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"{model['norm']}-norm, P_drop = {model['dropout']}, vocabulary {model['vocab_size']:,}",
         f"- Training: {cost['steps']:,.0f} steps, ε_ls = {training['label_smoothing']}, "
         f"{training['precision']}, seed {run.seeds['training']}",
+        f"- Departures from the paper: {', '.join(departures(run.configuration)) or 'none'}",
         f"- Cost: {minutes:.1f} minutes of processor time, "
         f"{cost['wall_seconds'] / 60:.1f} minutes by the clock",
         f"- Machine: {hardware['processor']}, {hardware['cores']} cores, "
@@ -98,11 +103,36 @@ def _facts_of_run(run: RecordedRun) -> str:
     return "\n".join(lines)
 
 
+def departures(configuration: dict[str, Any]) -> list[str]:
+    """The named options, of model and of training, that are not the paper's."""
+    named = {
+        "model": (
+            "norm",
+            "positions",
+            "tie_embeddings",
+            "attention_bias",
+            "attention_dropout",
+            "layer_norm_eps",
+        ),
+        "training": ("label_smoothing", "learning_rate", "decay", "byte_dropout", "lowercase"),
+    }
+    papers = {
+        "model": TransformerConfig.preset("base", VOCAB_SIZE).to_dict(),
+        "training": TrainingConfig(steps=1).to_dict(),
+    }
+    return [
+        f"{name} = {configuration[part][name]}"
+        for part, names in named.items()
+        for name in names
+        if name in configuration[part] and configuration[part][name] != papers[part][name]
+    ]
+
+
 def _data_line(data: dict[str, Any]) -> str:
     """The corpus and its files with the beginnings of their checksums."""
-    files = find_files(data)
+    files = find_files(data.get("origin", {})) or find_files(data)
     named = ", ".join(f"{name} {entry['sha256'][:8]}…" for name, entry in sorted(files.items()))
-    return f"{data.get('name', 'unnamed')}; SHA-256 of the files: {named or 'in run.json'}"
+    return f"{data.get('name', 'unnamed')}; SHA-256 of {named or 'in run.json'}"
 
 
 def find_files(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -197,6 +227,11 @@ def _curve(run: RecordedRun) -> str:
     return f"```{{raw}} html\n{drawing}\n```\n\nLoss in nats per token. {_capital(ends)}."
 
 
+def plain(text: str) -> str:
+    """Text in which no character is read as Markdown."""
+    return re.sub(r"([\\`*_{}\[\]<>$#])", r"\\\1", text.strip())
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -207,8 +242,8 @@ def _examples(run: RecordedRun) -> str:
     for example in run.examples:
         lines += [
             f"Line {example.line}",
-            f": {example.source}",
-            f": *{example.ours}*",
+            f": {plain(example.source)}",
+            f": **{plain(example.ours)}**",
         ]
         if example.note:
             lines.append(f": {example.note}")
