@@ -47,19 +47,38 @@ class Match:
 
 def diagnose(exercise: Exercise, trials: Sequence[Trial]) -> Mistake | None:
     """The bank entry that explains the candidate best, or None where none does."""
-    matches = [_match(mistake, trials) for mistake in exercise.mistakes]
+    wrong = [_wrong_parts(trial) for trial in trials]
+    matches = [_match(mistake, trials, wrong) for mistake in exercise.mistakes]
     convincing = [match for match in matches if match.convincing]
     if not convincing:
         return None
     return max(convincing, key=lambda match: match.score).mistake
 
 
-def _match(mistake: Mistake, trials: Sequence[Trial]) -> Match:
+_entries: dict[tuple[Mistake, str, int, str], Outcome] = {}
+
+
+def _entry(mistake: Mistake, trial: Trial) -> Outcome:
+    """What a mistake gives on a case. It never changes, so it is computed once in a process."""
+    key = (mistake, trial.exercise.id, trial.index, trial.got.dtype)
+    if key not in _entries:
+        _entries[key] = outcome_of(
+            trial.exercise, trial.index, mistake.implementation, trial.got.dtype
+        )
+    return _entries[key]
+
+
+def _wrong_parts(trial: Trial) -> tuple[bool, ...]:
+    return tuple(not part(trial.expected, trial.got, trial.tolerance) for part in PARTS)
+
+
+def _match(
+    mistake: Mistake, trials: Sequence[Trial], wrong_parts: Sequence[tuple[bool, ...]]
+) -> Match:
     explained = evidence = unexplained = contradicted = 0
-    for trial in trials:
-        entry = outcome_of(trial.exercise, trial.index, mistake.implementation, trial.got.dtype)
-        for part in PARTS:
-            wrong = not part(trial.expected, trial.got, trial.tolerance)
+    for trial, wrongs in zip(trials, wrong_parts, strict=True):
+        entry = _entry(mistake, trial)
+        for part, wrong in zip(PARTS, wrongs, strict=True):
             shared = part(entry, trial.got, trial.tolerance)
             if wrong and shared:
                 explained += 1
