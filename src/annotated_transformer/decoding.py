@@ -32,9 +32,12 @@ class Hypothesis:
 def length_penalty(length: int, alpha: float) -> float:
     """((5 + length) / 6) ** alpha: what a log-probability is divided by (section 6.1).
 
-    Every token makes a sentence less probable, so without it the shortest would win. `length`
-    counts generated tokens: eos, not bos. alpha 0 leaves log-probabilities as they are. The
-    formula is Wu et al.'s (2016), to whom the paper refers.
+    Every token makes a sentence less probable, so without it the shortest would win. The formula
+    is that of Wu et al. (2016), to whom the paper refers.
+
+    Args:
+        length: how many tokens were generated; eos counts, bos does not.
+        alpha: 0 leaves log-probabilities as they are; the higher, the longer the winner.
     """
     return float(((5 + length) / 6) ** alpha)
 
@@ -45,8 +48,13 @@ def greedy_decode(
 ) -> Tensor:
     """Always take the most probable next token.
 
-    src: (batch, n_src), padded. Returns (batch, length): bos, the tokens, eos, then padding; at
-    most source length + max_extra new tokens, the source's length counted without padding.
+    Args:
+        src: source tokens (batch, n_src), padded.
+        max_extra: a sentence gets at most source length + max_extra tokens; padding is no length.
+        use_cache: False decodes every prefix anew, which is slow and gives the same.
+
+    Returns:
+        Integers (batch, length): bos, the tokens, eos, then padding.
     """
     config = model.config
     with evaluation_mode(model):
@@ -79,11 +87,23 @@ def beam_search(
     nbest: int = 1,
     use_cache: bool = True,
 ) -> list[list[Hypothesis]]:
-    """Keep the beam_size most probable beginnings and return the best sentences they grow into.
+    """Keep the beam_size most probable beginnings; return the best sentences they grow into.
 
-    src: (batch, n_src), padded. Returns for each source the nbest best hypotheses, best first
-    (fewer if the search met fewer). The defaults are the paper's: beam 4, alpha 0.6, at most
-    source length + 50 tokens. Raises ValueError for a beam, alpha or nbest that has no meaning.
+    The defaults are the paper's (section 6.1).
+
+    Args:
+        src: source tokens (batch, n_src), padded.
+        beam_size: how many beginnings of each sentence are kept.
+        alpha: of the length penalty.
+        max_extra: a sentence gets at most source length + max_extra tokens; padding is no length.
+        nbest: how many hypotheses of each sentence are wanted.
+        use_cache: False decodes every prefix anew, which is slow and gives the same.
+
+    Returns:
+        For each source its nbest hypotheses, best first; fewer if the search met fewer.
+
+    Raises:
+        ValueError: if beam_size or nbest is below 1 or alpha below 0.
     """
     config = model.config
     with evaluation_mode(model):
@@ -119,7 +139,12 @@ def search(
     the length limit. A sentence is done when none of its live hypotheses can still reach the
     pool's nbest; the result is the same as if they had been followed to the limit.
 
-    limits: (batch,) new tokens allowed for each sentence. `never` names tokens not to be generated.
+    Args:
+        decoder: gives the logits, and follows the search as it re-ranks.
+        limits: how many tokens each sentence may get.
+        never: tokens that are not generated.
+
+    Other arguments, output and errors as in `beam_search`.
     """
     if len(limits) == 0:
         return []
@@ -186,9 +211,16 @@ def best_extensions(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The best one-token extensions of each sentence's hypotheses, as many as the beam holds.
 
-    logits: (live, beam, vocab); totals: (live, beam) log-probabilities so far. Returns parents
-    (which hypothesis is extended), tokens (by what) and the new totals, each (live, beam), best
-    first. A sentence's best extensions are among the best of each of its hypotheses.
+    They are among the best extensions of each single hypothesis, which are found first.
+
+    Args:
+        logits: of the next token, (live, beam, vocab).
+        totals: log-probabilities of the hypotheses so far, (live, beam).
+        never: tokens that are not generated.
+
+    Returns:
+        Parents (which hypothesis is extended), tokens (by what) and the new totals, each
+        (live, beam), best first.
     """
     live, beam_size, vocab_size = logits.shape
     precision = torch.promote_types(logits.dtype, torch.float32)  # bfloat16 cannot add up totals

@@ -65,8 +65,14 @@ def score_corpus(
 ) -> list[Score]:
     """Score one translation a line against one reference a line, once for each protocol.
 
-    Both are plain (detokenised) text; `language` is that of the references and matters to Moses.
-    Raises CallError when the line counts differ, when there is no line, and for an unknown name.
+    Args:
+        hypotheses: translations, plain (detokenised) text.
+        references: as many, plain text.
+        protocols: names out of PROTOCOLS.
+        language: of the references, such as "de"; Moses has rules for each.
+
+    Raises:
+        CallError: if the line counts differ, if there is no line, if a protocol is unknown.
     """
     _check_line_counts(hypotheses, references)
     scorers = {
@@ -139,7 +145,10 @@ def corpus_likelihood(model: Transformer, batches: Iterable[SentenceBatch]) -> L
 
     The loss is the plain negative log-likelihood: label smoothing, if training used it, is left
     out, since the smoothed loss cannot fall to zero and its exponential is no perplexity
-    (section 5.4). Padding counts nowhere. Raises CallError when no batch holds a token.
+    (section 5.4). Padding counts nowhere.
+
+    Raises:
+        CallError: if no batch holds a token.
     """
     was_training, device = model.training, model.projection.weight.device
     model.eval()
