@@ -1,24 +1,15 @@
-"""Choose what a sentence says: at random, from a seed, so that it makes sense."""
+"""Choose clauses: at random, from a seed, so that they make sense."""
 
-import random
-from collections.abc import Sequence
 from functools import cache
-from typing import TypeVar
 
-from annotated_transformer.data.grammar.inflection import (
-    BARE,
-    EVERY,
-    MANY,
-    POSSESSIVES,
-    THE,
-    THIS,
-    THREE,
-    TWO,
-    A,
-    Agreement,
-    Determiner,
+from annotated_transformer.data.grammar.nouns import Noun, nouns_of
+from annotated_transformer.data.grammar.phrases import (
+    HUMANS,
+    QUANTIFIERS,
+    PhraseChooser,
+    is_human,
+    predicates_for,
 )
-from annotated_transformer.data.grammar.nouns import NOUNS, Noun, Number, nouns_of
 from annotated_transformer.data.grammar.structure import (
     Argument,
     Clause,
@@ -37,11 +28,7 @@ from annotated_transformer.data.grammar.words import (
     PREPOSITIONS,
     PUT_PREPOSITIONS,
     TIMES,
-    Adjective,
-    adjectives_for,
 )
-
-Choice = TypeVar("Choice")
 
 # How often each kind of clause is said, in hundredths.
 FRAMES = (
@@ -55,32 +42,11 @@ FRAMES = (
     + ("copula",) * 6
     + ("put",) * 4
 )
-PRONOUNS: dict[str, tuple[str, Number, Agreement]] = {
-    "I": ("first", "singular", "plural"),
-    "we": ("first", "plural", "plural"),
-    "he": ("third", "singular", "masculine"),
-    "she": ("third", "singular", "feminine"),
-    "they": ("third", "plural", "plural"),
-}
-HUMANS = nouns_of("human")
-QUANTIFIERS = (EVERY, MANY, TWO, THREE)
-GRADED = (0, 1, 3)  # ranks of adjectives that "very" goes with: not very broken, not very blue
 # Verbs of lasting states, which no time or manner goes with.
 LASTING = ("belong", "know", "love", "need", "trust", "understand", "live")
 ACTIVITIES = ("motion", "intransitive")  # what one does with company
 GATHERING = nouns_of("kin", "pet")
-
-
-@cache
-def described_by(noun: Noun) -> tuple[Adjective, ...]:
-    """The adjectives for a noun (looked up once)."""
-    return adjectives_for(noun)
-
-
-def predicates_for(phrase: NounPhrase | Gap) -> list[Adjective]:
-    """The adjectives that say something new, and no contradiction, of a noun phrase."""
-    said = [one.rank for one in phrase.adjectives] if isinstance(phrase, NounPhrase) else []
-    return [one for one in described_by(phrase.noun) if one.rank not in said]
+GRADED = (0, 1, 3)  # ranks of adjectives that "very" goes with: not very broken, not very blue
 
 
 @cache
@@ -118,144 +84,8 @@ def verbs_by_role(noun: Noun) -> dict[str, tuple[Verb, ...]]:
     return {role: verbs for role, verbs in roles.items() if verbs}
 
 
-class Chooser:
-    """Draws the parts of sentences. The same seed draws the same sentences, on every machine.
-
-    Only `Random.random` is used: its stream is promised never to change.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed).random
-        self.keys = 0
-        self.used: set[Noun] = set()
-
-    def start(self) -> None:
-        """Begin a sentence: no noun is used yet."""
-        self.keys = 0
-        self.used.clear()
-
-    def key(self) -> int:
-        """A number that no other part of this sentence has."""
-        self.keys += 1
-        return self.keys
-
-    def chance(self, probability: float) -> bool:
-        """True with this probability."""
-        return self.random() < probability
-
-    def pick(self, choices: Sequence[Choice]) -> Choice:
-        """One of the choices, all equally likely."""
-        return choices[int(self.random() * len(choices))]
-
-    def noun(self, nouns: Sequence[Noun]) -> Noun:
-        """A noun not yet used in this sentence, where there is one."""
-        chosen = self.pick(nouns)
-        for _ in range(8):
-            if chosen not in self.used:
-                break
-            chosen = self.pick(nouns)
-        self.used.add(chosen)
-        return chosen
-
-    # ------------------------------------------------------------------ phrases
-
-    def possessive(self, owner: Argument | None) -> Determiner:
-        """his, her, their for the owner; my, our and others where there is none."""
-        if isinstance(owner, Pronoun):
-            names = {"I": "my", "we": "our", "he": "his", "she": "her", "they": "their"}
-            return POSSESSIVES[names.get(owner.english, "my")]
-        if isinstance(owner, NounPhrase) and owner.noun.human:
-            if owner.number == "plural":
-                return POSSESSIVES["their"]
-            return POSSESSIVES[{"he": "his", "she": "her"}.get(owner.noun.pronoun, "my")]
-        return POSSESSIVES[self.pick(("my", "our", "his", "her"))]
-
-    def determiner(
-        self, noun: Noun, number: Number, owner: Argument | None, bare: bool, plain: bool
-    ) -> Determiner:
-        """A determiner.
-
-        Args:
-            noun: it stands before this noun.
-            number: of the noun.
-            owner: whose a possessive says it is (the subject, for an object).
-            bare: whether the phrase may be indefinite (a book, old books, coffee).
-            plain: leaves out every, many, two, three (which do not go well with negation).
-        """
-        drawn = self.random()
-        owned = not noun.human or noun.kinds & {"kin", "professional"}
-        if owned and (drawn < 0.12 or ("kin" in noun.kinds and drawn < 0.4)):
-            return self.possessive(owner)
-        if drawn < 0.5 or (drawn < 0.9 and not bare) or "single" in noun.kinds:
-            return THE
-        if drawn < 0.6 or not bare:
-            return THIS
-        if "mass" in noun.kinds:
-            return BARE
-        if number == "singular":
-            return EVERY if drawn > 0.96 and not plain else A
-        if drawn < 0.8 or plain:
-            return BARE
-        return self.pick((MANY, TWO, THREE))
-
-    def noun_phrase(
-        self,
-        noun: Noun,
-        owner: Argument | None = None,
-        *,
-        plural: float = 0.22,
-        bare: bool = True,
-        plain: bool = False,
-    ) -> NounPhrase:
-        """A noun with a determiner and up to two adjectives. See `determiner` for the options."""
-        number: Number = "singular"
-        single = "single" in noun.kinds  # one has one father, and a country one king
-        if noun.plural and not single and self.chance(plural):
-            number = "plural"
-        determiner = self.determiner(noun, number, owner, bare, plain)
-        adjectives: tuple[Adjective, ...] = ()
-        possible = described_by(noun)
-        if possible and self.chance(0.36):
-            adjectives = (self.pick(possible),)
-            if self.chance(0.1):
-                second = self.pick(possible)
-                if second.rank < adjectives[0].rank:
-                    adjectives = (second, *adjectives)
-        return NounPhrase(self.key(), noun, number, determiner, adjectives)
-
-    def pronoun(self, english: str, agrees: Agreement | None = None) -> Pronoun:
-        """A pronoun; `agrees` for it and they, whose antecedent has it."""
-        if english == "it":
-            return Pronoun(self.key(), "it", 3, "singular", agrees or "neuter")
-        person, number, own = PRONOUNS[english]
-        return Pronoun(self.key(), english, 1 if person == "first" else 3, number, own)
-
-    def subject(self, verb: Verb | None, plain: bool = False) -> NounPhrase | Pronoun:
-        """Who does it."""
-        nouns = verb.subjects if verb else NOUNS
-        if verb and nouns[0].human and self.chance(0.14):
-            return self.pronoun(self.pick(tuple(PRONOUNS)))
-        return self.noun_phrase(self.noun(nouns), plain=plain)
-
-    def object(self, nouns: Sequence[Noun], clause: Clause, bare: bool = True) -> Argument:
-        """What it is done to: a noun phrase, at times him, her or them."""
-        noun = self.noun(nouns)
-        if noun.human and self.chance(0.12):
-            choices: tuple[str, ...] = ("he", "she", "they")
-            if clause.subject.person == 3:
-                choices += ("I", "we")
-            return self.pronoun(self.pick(choices))
-        return self.noun_phrase(noun, clause.subject, bare=bare, plain=clause.negated)
-
-    def prepositional(
-        self, name: str, noun: Noun, owner: Argument | None, plural: float = 0.08
-    ) -> PrepositionalPhrase:
-        """A preposition by name with a noun phrase, definite but for a few."""
-        key = self.key()
-        phrase = self.noun_phrase(noun, owner, plural=plural, bare=self.chance(0.25), plain=True)
-        return PrepositionalPhrase(key, PREPOSITIONS[name], phrase)
-
-    # ------------------------------------------------------------------ clauses
+class Chooser(PhraseChooser):
+    """Draws clauses, from the seed of its phrases."""
 
     def clause(
         self,
@@ -293,7 +123,7 @@ class Chooser:
         animate = is_human(clause.subject)
         if drawn < 0.2:
             clause.tense = "perfect"
-        elif drawn < 0.38 and animate:
+        elif drawn < 0.38 and animate and clause.verb and clause.verb.base not in LASTING:
             clause.tense = "modal"
             clause.modal = self.pick(tuple(MODALS))
             clause.negated = clause.negated and clause.modal != "must"
@@ -388,13 +218,19 @@ class Chooser:
         noun = phrase.noun
         verbs = verbs_by_role(noun)
         weights = {"subject": 5, "accusative": 4, "dative": 2, "prepositional": 2, "place": 2}
-        roles = ["copula"] + [role for role in verbs for _ in range(weights[role])]
+        predicates = predicates_for(phrase)
+        roles = ["copula"] * bool(predicates) + [
+            role for role in verbs for _ in range(weights[role])
+        ]
         role = self.pick(roles)
         gap = Gap(self.key(), noun, phrase.number)
         if role in ("subject", "copula"):
             verb = self.pick(verbs[role]) if role == "subject" else None
             clause = self.clause(verb.frame if verb else "copula", verb=verb, subject=gap)
             clause.gap = "subject"
+            if clause.predicate:  # one that does not gainsay the adjectives of the antecedent
+                clause.predicate = self.pick(predicates)
+                clause.very = clause.very and clause.predicate.rank in GRADED
             self.adorn(clause, time=0.0)
             return clause
         verb = self.pick(verbs[role])
@@ -410,10 +246,3 @@ class Chooser:
         else:
             clause.prepositional = PrepositionalPhrase(self.key(), PREPOSITIONS["in"], gap)
         return clause
-
-
-def is_human(argument: Argument) -> bool:
-    """Whether a subject is a person."""
-    if isinstance(argument, Pronoun):
-        return argument.english in PRONOUNS
-    return argument.noun.human

@@ -6,14 +6,13 @@ from functools import cache
 from annotated_transformer.data.grammar.choose import (
     FRAMES,
     GRADED,
-    QUANTIFIERS,
+    LASTING,
     Chooser,
-    is_human,
-    predicates_for,
     verbs_by_role,
 )
 from annotated_transformer.data.grammar.inflection import BARE
 from annotated_transformer.data.grammar.nouns import Noun
+from annotated_transformer.data.grammar.phrases import QUANTIFIERS, is_human, predicates_for
 from annotated_transformer.data.grammar.structure import (
     Clause,
     NounPhrase,
@@ -157,19 +156,31 @@ def echo(chooser: Chooser, clause: Clause) -> Pronoun | None:
 def subordinate(chooser: Chooser) -> Sentence:
     """Two clauses, joined by because, although, ...; at times a pronoun takes up the first."""
     timing = chooser.chance(0.45)
-    first = chooser.clause(chooser.pick(EVENTS) if timing else None)
-    second = None if timing else resolved(chooser, first)
+    first = event(chooser) if timing else chooser.clause()
     settle = at_one_time if timing else unchanged
     chooser.adorn(settle(first), time=0.0 if timing else 0.2)
+    # Only now, when the first clause is whole, is it known how many things it names.
+    second = None if timing else resolved(chooser, first)
     if second is None:
         subject = echo(chooser, first) if is_human(first.subject) and chooser.chance(0.4) else None
-        frame = chooser.pick(EVENTS) if timing else None
-        second = person_clause(chooser, subject) if subject else chooser.clause(frame)
+        if subject:
+            second = person_clause(chooser, subject)
+        else:
+            second = event(chooser) if timing else chooser.clause()
         chooser.adorn(settle(second), time=0.0 if timing else 0.2)
     conjunction = chooser.pick(tuple(TIMINGS if timing else REASONS))
     if chooser.chance(0.35):
         return Sentence(second, conjunction=conjunction, subordinate=first, subordinate_first=True)
     return Sentence(first, conjunction=conjunction, subordinate=second)
+
+
+def event(chooser: Chooser) -> Clause:
+    """A clause that says what happens, not what is."""
+    while True:
+        frame = chooser.pick(EVENTS)
+        verb = chooser.pick(VERBS[frame])
+        if verb.base not in LASTING:
+            return chooser.clause(frame, verb=verb)
 
 
 def at_one_time(clause: Clause) -> Clause:
@@ -190,7 +201,7 @@ def person_clause(chooser: Chooser, subject: Pronoun) -> Clause:
     while True:
         frame = chooser.pick(("accusative", "intransitive", "dative", "prepositional", "motion"))
         verb = chooser.pick(VERBS[frame])
-        if any(noun.human for noun in verb.subjects):
+        if verb.base not in LASTING and any(noun.human for noun in verb.subjects):
             return chooser.clause(frame, verb=verb, subject=subject)
 
 

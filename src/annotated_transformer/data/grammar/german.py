@@ -4,6 +4,7 @@ A German clause is a frame: in a main clause the finite verb stands second and t
 (prefix, participle, infinitive) last; in a subordinate clause the whole verb stands last.
 """
 
+from dataclasses import replace
 from itertools import pairwise
 
 from annotated_transformer.data.grammar.english import relative_gap
@@ -87,8 +88,14 @@ def main_clause(said: Clause, first: list[Word] | None = None) -> list[Word]:
         else:
             first = argument(said.subject, "nominative")
     finite, last = verb_frame(said)
-    later = argument(said.subject, "nominative") if subject_later else []
-    return [*first, finite, *later, *middle(said), *last, *extraposed(said)]
+    if not subject_later:
+        return [*first, finite, *middle(said), *last, *extraposed(said)]
+    subject = argument(said.subject, "nominative")
+    if isinstance(said.subject, NounPhrase) and isinstance(said.dative, Pronoun):
+        # "Heute hilft ihr ein Freund": ihr and its like go before a subject with a noun.
+        subject = [*argument(said.dative, "dative"), *subject]
+        said = replace(said, dative=None)
+    return [*first, finite, *subject, *middle(said), *last, *extraposed(said)]
 
 
 def final_clause(said: Clause) -> list[Word]:

@@ -200,7 +200,7 @@ MODALS = {
     "must": ("muss", "müssen"),
     "wants to": ("will", "wollen"),
     "may": ("darf", "dürfen"),
-    "should": ("soll", "sollen"),
+    "should": ("sollte", "sollten"),
 }
 REASONS = {"because": "weil", "although": "obwohl"}
 TIMINGS = {
