@@ -13,7 +13,7 @@
   const library = new URL("vendor/plotly.min.js", document.currentScript.src).href;
   const roles = ["query", "key", "value", "mask", "encoder", "decoder"];
   const config = { displayModeBar: false, responsive: true, scrollZoom: false };
-  const figures = new Map(); // container -> {text, plot, controls, replay}
+  const figures = new Map(); // container -> {text, plot, controls, replay, drawn, theme, queue}
   let loading = null;
 
   function loadPlotly() {
@@ -94,10 +94,19 @@
     return group;
   }
 
-  async function draw(container) {
+  /* One drawing at a time in each figure: plotly does not bear two. */
+  function draw(container) {
     const entry = figures.get(container);
+    entry.queue = entry.queue.then(() => drawNow(container, entry));
+    return entry.queue.catch((error) => failed(container, error));
+  }
+
+  async function drawNow(container, entry) {
+    const theme = document.documentElement.dataset.theme;
+    if (entry.theme === theme) return;
     const Plotly = await loadPlotly();
     const figure = themed(entry.text);
+    entry.theme = theme;
     await Plotly.newPlot(entry.plot, figure.data, figure.layout, config);
     if (figure.frames?.length) await Plotly.addFrames(entry.plot, figure.frames);
     if (!entry.drawn) {
@@ -127,14 +136,14 @@
     controls.className = "plotly-figure-controls";
     controls.hidden = true;
     container.append(controls, plot);
-    figures.set(container, { text: source.textContent, plot, controls, replay: [], drawn: false });
+    figures.set(container, { text: source.textContent, plot, controls, replay: [], drawn: false, theme: null, queue: Promise.resolve() });
   }
 
   const near = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;
       near.unobserve(target);
-      draw(target).catch((error) => failed(target, error));
+      draw(target);
     }
   }, { rootMargin: "600px 0px" });
 
