@@ -109,5 +109,7 @@ def pristine() -> Iterator[None]:
         stack.callback(torch.set_rng_state, torch.get_rng_state())
         stack.callback(numpy.random.set_state, numpy.random.get_state())
         stack.callback(random.setstate, random.getstate())
+        stack.callback(torch.set_num_threads, torch.get_num_threads())
+        torch.set_num_threads(1)  # for tiny tensors a second thread only waits, long on a busy CPU
         with torch_defaults():
             yield
