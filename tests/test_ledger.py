@@ -417,7 +417,7 @@ def test_commands_are_parsed_by_the_program_itself() -> None:
 
 
 def test_a_curve_is_well_formed_and_described() -> None:
-    lines = [Line("training", [(1, 5.0), (100, 2.0)]), Line("validation", [(100, 2.5)])]
+    lines = [Line("training", "a", [(1, 5.0), (100, 2.0)]), Line("validation", "b", [(100, 2.5)])]
     drawing = draw_curve(lines, "step", 'loss < "10"', "From 5 to 2 & a bit")
     root = ElementTree.fromstring(drawing)
     assert root.attrib["aria-label"] == "From 5 to 2 & a bit"
@@ -426,7 +426,7 @@ def test_a_curve_is_well_formed_and_described() -> None:
         "validation",
     ]
     with pytest.raises(ValueError, match="nothing to draw"):
-        draw_curve([Line("training", [])], "step", "loss", "")
+        draw_curve([Line("training", "a", [])], "step", "loss", "")
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 14, 44
+WIDTH, HEIGHT = 420, 270  # about a phone's width, so that the text stays legible there
+LEFT, RIGHT, TOP, BOTTOM = 34, 22, 28, 44
 MAX_POINTS = 240  # more would only make the page heavier
 
 
@@ -19,10 +19,12 @@ class Line:
     """One line of a curve.
 
     Attributes:
-        name: shown in the legend; also its class in the style sheet.
+        kind: its class in the style sheet, "training" or "validation".
+        name: shown in the legend.
         points: (x, y), x rising.
     """
 
+    kind: str
     name: str
     points: Sequence[tuple[float, float]]
 
@@ -65,12 +67,12 @@ def draw_curve(lines: Sequence[Line], x_label: str, y_label: str, description: s
         )
     for line in lines:
         path = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in thin_out(line.points))
-        parts.append(f'<polyline class="{line.name.split()[0]}" points="{path}"/>')
+        parts.append(f'<polyline class="{line.kind}" points="{path}"/>')
     parts.append(
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">'
         f"{escape(x_label)}</text>"
     )
-    parts.append(f'<text x="{LEFT + 6}" y="{TOP + 8}">{escape(y_label)}</text>')
+    parts.append(f'<text x="4" y="{TOP - 14}">{escape(y_label)}</text>')
     parts += _legend(lines)
     parts.append("</svg>")
     return "\n".join(parts)
@@ -80,11 +82,10 @@ def _legend(lines: Sequence[Line]) -> list[str]:
     """The names at the right, each beside a piece of its line."""
     parts = []
     for row, line in enumerate(lines):
-        y = TOP + 10 + 20 * row
+        y = TOP + 18 + 20 * row
         right = WIDTH - RIGHT - 4
         parts.append(
-            f'<line class="{line.name.split()[0]}" x1="{right - 34}" x2="{right}" '
-            f'y1="{y - 4}" y2="{y - 4}"/>'
+            f'<line class="{line.kind}" x1="{right - 34}" x2="{right}" y1="{y - 4}" y2="{y - 4}"/>'
         )
         parts.append(f'<text x="{right - 40}" y="{y}" text-anchor="end">{escape(line.name)}</text>')
     return parts

@@ -149,74 +149,59 @@ def find_files(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def score_table(run: RecordedRun) -> str:
     """Every score with its search and its signature."""
-    lines = [
-        "```{list-table}",
-        ":header-rows: 1",
-        ":class: score-table",
-        "",
-        "* - Test set",
-        "  - Score",
-        "  - Search",
-        "  - Signature",
-    ]
+    lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
+    lines += ["* - Score", "  - How"]
     for score in run.scores:
+        name = PROTOCOL_NAMES.get(score.protocol, score.protocol)
         lines += [
-            f"* - {score.split}",
-            f"  - **{score.value:.2f}** {PROTOCOL_NAMES.get(score.protocol, score.protocol)}",
-            f"  - {_search(score)}",
-            f"  - `{score.signature}`",
+            f"* - **{score.value:.2f}** {name}",
+            "",
+            f"    on {score.split}",
+            f"  - {_search(score)}`{score.signature}`",
         ]
     return "\n".join([*lines, "```"])
 
 
 def _search(score: RecordedScore) -> str:
+    """Beam, alpha and where alpha was chosen, before the signature; "" without a search."""
     if score.beam is None or score.protocol == "perplexity":
-        return "none"
+        return ""
     if score.beam == 1:
-        return "greedy"
+        return "greedy; "
     chosen = f", chosen on {score.alpha_chosen_on}" if score.alpha_chosen_on else ""
     if score.alpha_chosen_on == "the paper":
         chosen = ", the paper's"
-    return f"beam {score.beam}, α = {score.alpha}{chosen}"
+    return f"beam {score.beam}, α = {score.alpha}{chosen}; "
 
 
 def _comparison(runs: Sequence[RecordedRun]) -> str:
-    """The first test set of every run, in every BLEU protocol, with signatures."""
-    lines = [
-        "```{list-table}",
-        ":header-rows: 1",
-        ":class: score-table",
-        "",
-        "* - Run",
-        "  - Score",
-        "  - Processor time",
-        "  - Signature",
-    ]
+    """The BLEU of every run on every test set, with signatures."""
+    lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
+    lines += ["* - Run", "  - Score"]
     for run in runs:
-        for protocol in BLEU_PROTOCOLS:
-            for split in dict.fromkeys(score.split for score in run.scores):
-                score = run.score(split, protocol)
-                if score is None or split == score.alpha_chosen_on or split == "valid":
-                    continue
-                minutes = run.cost["process_cpu_seconds"] / 60
-                lines += [
-                    f"* - {run.title}",
-                    f"  - **{score.value:.2f}** {PROTOCOL_NAMES[protocol]}, {split}",
-                    f"  - {minutes:.1f} minutes",
-                    f"  - `{score.signature}`",
-                ]
+        minutes = run.cost["process_cpu_seconds"] / 60
+        lines += [f"* - {run.title}", "", f"    {minutes:.1f} minutes of processor time"]
+        scores = [score for score in run.scores if score.protocol in BLEU_PROTOCOLS]
+        told = [
+            f"**{score.value:.2f}** {PROTOCOL_NAMES[score.protocol]}, on {score.split}: "
+            f"{_search(score)}`{score.signature}`"
+            for score in scores
+        ] or [f"none: the run {run.status}"]
+        lines.append(f"  - {told[0]}")
+        for paragraph in told[1:]:
+            lines += ["", f"    {paragraph}"]
     return "\n".join([*lines, "```"])
 
 
 def _curve(run: RecordedRun) -> str:
     """The loss of training and validation against the step."""
     lines = [
-        Line(name, [(line["step"], line["loss"]) for line in run.events(kind)])
-        for name, kind in (
-            ("training, label-smoothed", "train"),
-            ("validation, not smoothed", "valid"),
+        Line(kind, name, [(line["step"], line["loss"]) for line in run.events(event)])
+        for kind, name, event in (
+            ("training", "training, label-smoothed", "train"),
+            ("validation", "validation, not smoothed", "valid"),
         )
-        if run.events(kind)
+        if run.events(event)
     ]
     ends = "; ".join(
         f"{line.name}: from {line.points[0][1]:.2f} at step {line.points[0][0]:,.0f} to "
