@@ -42,6 +42,7 @@
     figure.menus = figure.layout.updatemenus || [];
     delete figure.layout.sliders;
     delete figure.layout.updatemenus;
+    Object.assign(figure.layout, figure.layout.meta?.native); // the room that plotly's own controls took
     return figure;
   }
 
@@ -107,6 +108,7 @@
     const Plotly = await loadPlotly();
     const figure = themed(entry.text);
     entry.theme = theme;
+    container.style.minHeight = entry.plot.style.minHeight = `${figure.layout.height}px`;
     await Plotly.newPlot(entry.plot, figure.data, figure.layout, config);
     if (figure.frames?.length) await Plotly.addFrames(entry.plot, figure.frames);
     if (!entry.drawn) {
