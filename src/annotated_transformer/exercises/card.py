@@ -23,10 +23,13 @@ font-size:.95em;line-height:1.5}
 .at-card.at-passed{--at-state:#2f9e5b}.at-card.at-wrong{--at-state:#d1603d}
 .at-card p{margin:.35em 0}.at-card pre{margin:.35em 0;padding:.3em .6em;background:transparent;
 color:inherit;border:1px solid rgba(128,128,128,.35);overflow-x:auto;white-space:pre-wrap}
-.at-card .at-pair{display:flex;flex-wrap:wrap;gap:.4em 1.6em}
+.at-card code{overflow-wrap:anywhere}
+.at-card .at-pair{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.4em 1.6em}
+.at-card .at-scroll{overflow-x:auto;max-width:100%}
 .at-card table{border-collapse:collapse;margin:.3em 0;width:auto;color:inherit;
 font-variant-numeric:tabular-nums;font-size:.9em}
-.at-card caption{text-align:left;font-weight:600;color:inherit;caption-side:top}
+.at-card caption{text-align:left;overflow-wrap:anywhere;font-weight:600;color:inherit;
+caption-side:top}
 .at-card th,.at-card td{padding:.1em .5em;text-align:right;color:inherit;
 border:1px solid rgba(128,128,128,.35);background:transparent}
 .at-card th{font-weight:400}.at-card td.at-off{font-weight:700;outline:2px solid currentColor;
@@ -80,6 +83,17 @@ def prose(text: str) -> str:
     return "".join(parts)
 
 
+def calls_as_code(text: str) -> str:
+    """Backticks around calls such as `hint("masks.causal")`."""
+    return re.sub(r'(\w+\("[^"]*"\))', r"`\1`", text)
+
+
+def scrolling(table: str, label: str) -> str:
+    """A table that scrolls on its own where the page is narrow, also by the keyboard."""
+    name = html.escape(label)
+    return f'<div class="at-scroll" tabindex="0" role="group" aria-label="{name}">{table}</div>'
+
+
 def report_card(report: Report) -> Card:
     """The card of a report: the state in words, the finding, the two matrices, the diagnosis."""
     if report.rung == "unknown exercise":
@@ -95,13 +109,13 @@ def report_card(report: Report) -> Card:
         inner.append(f"<pre>{html.escape(report.given)}</pre>")
     inner.append(_both(report))
     if report.diagnosis:
-        inner.append(prose(report.diagnosis))
+        inner.append(prose(f"Why: {report.diagnosis}"))
     if report.printed and not report.passed:
         printed = html.escape(report.printed.strip()[:300])
         inner.append(f"<p>Your code printed:</p><pre>{printed}</pre>")
     inner += [prose(f"Note: {note}") for note in report.notes]
     if report.next_hint:
-        inner.append(prose(re.sub(r"^(\w+\(.*?\))", r"`\1`", report.next_hint)))
+        inner.append(prose(calls_as_code(report.next_hint)))
     css = "passed" if report.passed else "wrong" if report.attempted else ""
     return Card(report.message, frame("".join(inner), label, css))
 
@@ -145,10 +159,11 @@ def matrix(caption: str, value: Array, wrong: np.ndarray[Any, Any] | None = None
         body.append(f"<tr>{label}{''.join(cells)}</tr>")
     corner = "<td></td>" if shown.ndim == 2 else ""
     title = html.escape(f"{caption}{remark}")
-    return (
+    table = (
         f"<table><caption>{title}</caption><thead><tr>{corner}{head}</tr></thead>"
         f"<tbody>{''.join(body)}</tbody></table>"
     )
+    return scrolling(table, caption)
 
 
 def _largest(rows: np.ndarray[Any, Any]) -> float:

@@ -5,7 +5,7 @@ import importlib
 
 from annotated_transformer.exercises.exercise import Exercise
 
-TOPICS = ("masks",)
+TOPICS = ("attention", "masks", "multi_head")
 
 
 @functools.cache

@@ -16,7 +16,7 @@ LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mis
 
 @dataclass(frozen=True)
 class Match:
-    """How well a mistake explains a candidate.
+    """How well a mistake explains a candidate that it does not equal on every case.
 
     explained: wrong results that it shares; evidence: those among them that are values rather than
     exceptions; unexplained: wrong results it does not share; contradicted: right results where the
@@ -30,64 +30,87 @@ class Match:
     contradicted: int
 
     @property
-    def exact(self) -> bool:
-        """Everything the candidate does is what the mistake does."""
-        return self.explained > 0 and self.unexplained == self.contradicted == 0
-
-    @property
     def convincing(self) -> bool:
-        """Exact, or the mistake together with another one: shared wrong values, few differences."""
-        return self.exact or (self.evidence > 0 and self.explained >= self.contradicted)
+        """The mistake together with another one: shared wrong values, few differences."""
+        return self.evidence > 0 and self.explained >= self.contradicted
 
     @property
-    def score(self) -> tuple[bool, int]:
+    def score(self) -> int:
         """Higher explains better."""
-        return self.exact, 2 * self.explained - 2 * self.contradicted - self.unexplained
+        return 2 * self.explained - 2 * self.contradicted - self.unexplained
+
+
+class _Bank:
+    """The outcomes of the named mistakes on the candidate's cases, each computed when asked for."""
+
+    def __init__(self, exercise: Exercise, trials: Sequence[Trial]) -> None:
+        self.exercise, self.trials = exercise, trials
+        self.known: dict[tuple[int, int], Outcome] = {}
+
+    def outcome(self, mistake: int, trial: Trial) -> Outcome:
+        key = mistake, trial.index
+        if key not in self.known:
+            function = self.exercise.mistakes[mistake].implementation
+            self.known[key] = outcome_of(self.exercise, trial.index, function, trial.got.dtype)
+        return self.known[key]
+
+    def shares(self, mistake: int, trial: Trial) -> bool:
+        """The mistake does on this case all that the candidate does."""
+        outcome = self.outcome(mistake, trial)
+        return all(part(outcome, trial.got, trial.tolerance) for part in PARTS)
+
+    def match(self, mistake: int) -> Match:
+        explained = evidence = unexplained = contradicted = 0
+        for trial in self.trials:
+            outcome = self.outcome(mistake, trial)
+            for part in PARTS:
+                wrong = not part(trial.expected, trial.got, trial.tolerance)
+                shared = part(outcome, trial.got, trial.tolerance)
+                explained += wrong and shared
+                evidence += wrong and shared and trial.got.failure is None
+                unexplained += wrong and not shared
+                contradicted += not (wrong or shared)
+        found = self.exercise.mistakes[mistake]
+        return Match(found, explained, evidence, unexplained, contradicted)
 
 
 def diagnose(exercise: Exercise, trials: Sequence[Trial]) -> Mistake | None:
-    """The bank entry that explains the candidate best, or None where none does."""
-    wrong = [_wrong_parts(trial) for trial in trials]
-    matches = [_match(mistake, trials, wrong) for mistake in exercise.mistakes]
-    convincing = [match for match in matches if match.convincing]
-    if not convincing:
+    """The bank entry that explains the candidate best, or None where none does.
+
+    First the entries that do exactly what the candidate does, which are few after one case that is
+    wrong; only where there is none, those that share some of the wrong values.
+    """
+    wrong = [trial for trial in trials if not _is_right(trial)]
+    if not wrong:
         return None
-    return max(convincing, key=lambda match: match.score).mistake
+    bank = _Bank(exercise, trials)
+    alike = list(range(len(exercise.mistakes)))
+    for trial in (*wrong, *(trial for trial in trials if _is_right(trial))):
+        alike = [mistake for mistake in alike if bank.shares(mistake, trial)]
+    if alike:
+        return exercise.mistakes[alike[0]]
+    near = [
+        mistake
+        for mistake in range(len(exercise.mistakes))
+        if any(_shares_a_value(bank, mistake, trial) for trial in wrong)
+    ]
+    convincing = [match for match in map(bank.match, near) if match.convincing]
+    return max(convincing, key=lambda match: match.score).mistake if convincing else None
 
 
-_entries: dict[tuple[Mistake, str, int, str], Outcome] = {}
+def _is_right(trial: Trial) -> bool:
+    return all(part(trial.expected, trial.got, trial.tolerance) for part in PARTS)
 
 
-def _entry(mistake: Mistake, trial: Trial) -> Outcome:
-    """What a mistake gives on a case. It never changes, so it is computed once in a process."""
-    key = (mistake, trial.exercise.id, trial.index, trial.got.dtype)
-    if key not in _entries:
-        _entries[key] = outcome_of(
-            trial.exercise, trial.index, mistake.implementation, trial.got.dtype
-        )
-    return _entries[key]
-
-
-def _wrong_parts(trial: Trial) -> tuple[bool, ...]:
-    return tuple(not part(trial.expected, trial.got, trial.tolerance) for part in PARTS)
-
-
-def _match(
-    mistake: Mistake, trials: Sequence[Trial], wrong_parts: Sequence[tuple[bool, ...]]
-) -> Match:
-    explained = evidence = unexplained = contradicted = 0
-    for trial, wrongs in zip(trials, wrong_parts, strict=True):
-        entry = _entry(mistake, trial)
-        for part, wrong in zip(PARTS, wrongs, strict=True):
-            shared = part(entry, trial.got, trial.tolerance)
-            if wrong and shared:
-                explained += 1
-                evidence += trial.got.failure is None
-            elif wrong:
-                unexplained += 1
-            elif not shared:
-                contradicted += 1
-    return Match(mistake, explained, evidence, unexplained, contradicted)
+def _shares_a_value(bank: _Bank, mistake: int, trial: Trial) -> bool:
+    if trial.got.failure is not None:
+        return False
+    outcome = bank.outcome(mistake, trial)
+    return any(
+        part(outcome, trial.got, trial.tolerance)
+        and not part(trial.expected, trial.got, trial.tolerance)
+        for part in PARTS
+    )
 
 
 def same_result(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:

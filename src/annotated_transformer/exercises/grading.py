@@ -25,7 +25,7 @@ from annotated_transformer.exercises.outcomes import (
 )
 from annotated_transformer.exercises.pristine import pristine
 from annotated_transformer.exercises.sandbox import Run, run_isolated
-from annotated_transformer.exercises.showing import show_call, write_report
+from annotated_transformer.exercises.showing import show_call, show_value, write_report
 from annotated_transformer.exercises.stubs import is_stub, is_unchanged
 
 
@@ -153,7 +153,7 @@ def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
         mistake = diagnose_answer(exercise, key, got[key])
         names += [mistake.name] if mistake else []
         text = mistake.sentence if mistake else "This is not the value."
-        sentences.append(f"{key!r} = {got[key]!r}: {text}")
+        sentences.append(f"{key!r} = {show_value(got[key])}: {text}")
     right = len(expected) - len(wrong)
     finding = Finding("values", f"{right} of {len(expected)} answers are right.", trial)
     report = _failed(exercise, finding, [], run)

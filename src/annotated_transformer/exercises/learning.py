@@ -5,7 +5,15 @@ import inspect
 import textwrap
 
 from annotated_transformer.errors import CallError
-from annotated_transformer.exercises.card import Card, frame, prose, report_card, show
+from annotated_transformer.exercises.card import (
+    Card,
+    calls_as_code,
+    frame,
+    prose,
+    report_card,
+    scrolling,
+    show,
+)
 from annotated_transformer.exercises.catalogue import catalogue, find
 from annotated_transformer.exercises.exercise import Candidate, Exercise
 from annotated_transformer.exercises.grading import grade, unknown
@@ -52,7 +60,7 @@ def hint_card(exercise: Exercise, number: int) -> Card:
     )
     text = f"{title}\n{exercise.hints[number]}\n{further}"
     inner = f"<p><strong>{html.escape(title)}</strong></p>{prose(exercise.hints[number])}"
-    return Card(text, frame(inner + prose(further), title))
+    return Card(text, frame(inner + prose(calls_as_code(further)), title))
 
 
 def solution(exercise_id: str, *, seed: int = 0) -> None:
@@ -128,11 +136,11 @@ def progress_card() -> Card:
         "<tr>" + "".join(f'<td class="at-left">{html.escape(cell)}</td>' for cell in line) + "</tr>"
         for line in table
     )
-    inner = (
+    markup = (
         f"<table><caption>{html.escape(summary)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>"
     )
-    return Card("\n".join([*lines, summary]), frame(inner, "Progress"))
+    return Card("\n".join([*lines, summary]), frame(scrolling(markup, "Progress"), "Exercises"))
 
 
 def _find_or_raise(exercise_id: str, seed: int = 0) -> Exercise:

@@ -207,4 +207,5 @@ def _place(error: BaseException) -> tuple[int | None, str | None]:
         return None, None
     code, number = [f for f in inner if f[0].co_filename == inner[0][0].co_filename][-1]
     source = linecache.getline(code.co_filename, number).strip()
-    return number - code.co_firstlineno + 1, source[:200] or None
+    shown = source if len(source) <= 90 else source[:90] + " …"
+    return number - code.co_firstlineno + 1, shown or None

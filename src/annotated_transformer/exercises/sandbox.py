@@ -147,7 +147,7 @@ def _run_forked(exercise: Exercise, candidate: Candidate, limits: Limits, scratc
                 stop(pid, signal.SIGKILL)
 
     try:
-        return _collect(results, printed, token, limits, limits.seconds, poll, kill)
+        return _collect(results, printed, token, limits, _patience(limits), poll, kill)
     finally:
         os.close(results)
         os.close(printed)
@@ -218,8 +218,8 @@ def _collect(
             news.clear()
             started = frames.started
             frames.take(reader.data)
-            if frames.started and not started and starting_seconds != limits.seconds:
-                deadline = time.monotonic() + limits.seconds
+            if frames.started and not started and starting_seconds == STARTING_SECONDS:
+                deadline = time.monotonic() + _patience(limits)
             if run.end:
                 break
             if reader.overflowed:
@@ -244,6 +244,15 @@ def _collect(
     run.status = status or 0
     run.printed = listener.data.decode("utf-8", "replace")
     return run
+
+
+def _patience(limits: Limits) -> float:
+    """Seconds to wait: more where many processes share the machine, since each gets less of it."""
+    try:
+        crowded = os.getloadavg()[0] > 2 * (os.cpu_count() or 1)
+    except (OSError, AttributeError):  # Windows has no such figure
+        crowded = False
+    return limits.seconds * 1.6 if crowded else limits.seconds
 
 
 def _end_of(status: int) -> str:
