@@ -6,12 +6,14 @@ one shared local copy of plotly. Nothing is loaded from another host, and nothin
 random, so that a stored output can be compared with a new one.
 """
 
+import base64
 import html
 import json
 import math
 import sys
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 from IPython.display import display
 
@@ -43,8 +45,13 @@ def base_layout(height: int = 380, **changes: Any) -> dict[str, Any]:
 def rounded(value: Any) -> Any:
     """Plain JSON data, floats at five significant digits, so that two machines store the same text.
 
-    Arrays become lists; not-a-number and infinities become ``None``, which plotly leaves blank.
+    Arrays become lists, also those that plotly has packed as base64 with every last bit;
+    not-a-number and infinities become ``None``, which plotly leaves blank.
     """
+    if isinstance(value, dict) and "bdata" in value:
+        packed = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+        shape = [int(size) for size in str(value.get("shape", packed.size)).split(",")]
+        value = packed.reshape(shape)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

@@ -1,0 +1,317 @@
+"""Figures: colours that are told apart and read, data that is true, output that is stable."""
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from annotated_transformer import attention, figures, masks
+from annotated_transformer.figures import plotly_renderer, quiz, style
+
+LIGHT_PAGE, DARK_PAGE = "#FFFFFF", "#14181E"
+# Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
+COLOUR_VISION = {
+    "full": np.eye(3),
+    "protanopia": np.array(
+        [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]
+    ),
+    "tritanopia": np.array(
+        [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]]
+    ),
+}
+Vector = NDArray[np.float64]
+
+
+@pytest.fixture(autouse=True)
+def without_a_screen() -> Iterator[None]:
+    matplotlib.use("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The bundles that a cell would have shown."""
+    bundles: list[dict[str, Any]] = []
+
+    def keep(bundle: dict[str, Any], raw: bool) -> None:
+        assert raw
+        bundles.append(bundle)
+
+    monkeypatch.setattr(plotly_renderer, "display", keep)
+    monkeypatch.setattr(quiz, "display", keep)
+    return bundles
+
+
+def linear(hex_colour: str) -> Vector:
+    channels = np.array([int(hex_colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: str, other: str) -> float:
+    weights = np.array([0.2126, 0.7152, 0.0722])
+    dark, light = sorted(float(linear(colour) @ weights) for colour in (one, other))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def lab(rgb: Vector) -> Vector:
+    """CIELAB (D65) of linear RGB: distances in it follow what the eye tells apart."""
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    xyz = to_xyz @ rgb / np.array([0.9505, 1.0, 1.089])
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("role", style.PALETTE)
+def test_a_role_reads_on_its_page(role: str) -> None:
+    assert contrast(style.colour(role), LIGHT_PAGE) >= 4.5
+    assert contrast(style.colour(role, dark=True), DARK_PAGE) >= 4.5
+    # A picture is drawn once, in the light colours: as a graphic it must be seen on both.
+    assert contrast(style.colour(role), DARK_PAGE) >= 3.0
+
+
+def test_text_of_pictures_reads_on_both_pages() -> None:
+    assert contrast(style.TEXT, LIGHT_PAGE) >= 4.5
+    assert contrast(style.TEXT, DARK_PAGE) >= 3.5
+
+
+@pytest.mark.parametrize("vision", COLOUR_VISION)
+@pytest.mark.parametrize("page", [0, 1], ids=["light", "dark"])
+def test_roles_are_told_apart_by_every_eye(vision: str, page: int) -> None:
+    seen = {
+        role: lab(np.clip(COLOUR_VISION[vision] @ linear(pair[page]), 0, 1))
+        for role, pair in style.PALETTE.items()
+    }
+    for one, other in itertools.combinations(seen, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 12, (one, other)
+
+
+def test_every_role_has_its_own_letter_and_marker() -> None:
+    for names in (style.LETTERS, style.MARKERS):
+        assert names.keys() == style.PALETTE.keys()
+        assert len(set(names.values())) == len(names)
+
+
+def test_an_unknown_role_names_the_known_ones() -> None:
+    with pytest.raises(KeyError, match="the roles are query, key"):
+        style.colour("memory")
+
+
+@pytest.mark.parametrize("colours", [style.WEIGHT_COLOURS, style.SIGNED_COLOURS])
+def test_numbers_in_cells_read(colours: Callable[[float], tuple[float, ...]]) -> None:
+    for value in np.linspace(0, 1, 21):
+        background = matplotlib.colors.to_hex(colours(float(value)))
+        assert contrast(background, style.ink_on(background)) >= 4.5
+
+
+def test_a_readers_own_plots_keep_their_settings() -> None:
+    before = dict(matplotlib.rcParams)
+    figures.new_figure(3, 2)
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_steps_of_attention_are_the_packages_numbers() -> None:
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(*s, generator=generator) for s in ((2, 4), (3, 4), (3, 2)))
+    mask = torch.tensor([[True, False, True], [True, True, True]])
+    data = figures.draw_attention_steps(query, key, value, mask)
+    output, weights = attention.scaled_dot_product_attention(query, key, value, mask)
+    assert np.allclose(data["weights"], weights)
+    assert np.allclose(data["output"], output)
+    assert data["scores"][0, 1] == -np.inf
+    titles = [axis.get_title() for axis in plt.gcf().axes]
+    assert titles[0] == "Q"
+    assert "weights (rows sum to 1)" in titles
+
+
+def test_small_matrices_show_every_number() -> None:
+    data = figures.draw_matrices([figures.Panel(torch.tensor([[0.25, 3.0]]), "x")])
+    assert data["x"].tolist() == [[0.25, 3.0]]
+    assert {text.get_text() for text in plt.gcf().axes[0].texts} == {"0.25", "3"}
+
+
+def test_a_mask_is_told_by_signs_and_hatching() -> None:
+    figures.draw_matrices([figures.Panel(masks.causal_mask(2), "causal", "mask")])
+    (axis,) = plt.gcf().axes
+    assert [text.get_text() for text in axis.texts] == ["✓", "×", "✓", "✓"]
+    assert sum(bool(patch.get_hatch()) for patch in axis.patches) == 1
+
+
+def test_weights_need_a_label_for_each_row_and_column() -> None:
+    weights = torch.full((3, 2, 4), 0.25)
+    stack = figures.draw_weights(weights, ["a", "b"], list("wxyz"), titles=["1", "2", "3"])
+    assert stack.shape == (3, 2, 4)
+    with pytest.raises(ValueError, match="2 by 4, but there are 3 queries and 4 keys"):
+        figures.draw_weights(weights, ["a", "b", "c"], list("wxyz"))
+
+
+def test_curves_return_what_they_draw() -> None:
+    data = figures.draw_curves(
+        [1, 2, 4],
+        {
+            "measured": figures.Curve([1.0, 1.4, 2.0], spread=[0.1, 0.1, 0.1]),
+            "derived": [1, 1.4, 2],
+        },
+        "x",
+        "y",
+        log_x=True,
+    )
+    assert list(data) == ["x", "measured", "derived"]
+    axis = plt.gcf().axes[0]
+    markers = [line.get_marker() for line in axis.lines]
+    assert len(set(markers)) == len(markers)  # told apart without colour
+
+
+def test_softmax_under_scale_is_the_softmax(shown: list[dict[str, Any]]) -> None:
+    data = figures.touch_softmax_scale(d_k=(1, 64, 256), keys=5)
+    assert data["unscaled"].shape == (3, 5)
+    assert np.allclose(data["unscaled"].sum(axis=1), 1)
+    scores = np.log(data["unscaled"])  # up to a constant in each row
+    again = torch.tensor(scores / np.sqrt([[1], [64], [256]])).softmax(-1)
+    assert np.allclose(again, data["scaled"])
+    (bundle,) = shown
+    steps = bundle["application/vnd.plotly.v1+json"]["layout"]["sliders"][0]["steps"]
+    assert [step["label"] for step in steps] == ["1", "64", "256"]
+
+
+def test_touching_weights_shows_the_chosen_row(shown: list[dict[str, Any]]) -> None:
+    weights = torch.rand(2, 3, 4, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    data = figures.touch_weights(
+        weights, list("abc"), list("wxyz"), "a label", heads=["one", "two"], start=1
+    )
+    assert data["top"] == ["wxyz"[int(i)] for i in weights[0].argmax(-1)]
+    content = shown[0]["application/vnd.plotly.v1+json"]
+    bars = [trace for trace in content["data"] if trace["type"] == "bar"]
+    assert np.allclose(bars[0]["y"], weights[0, 1], rtol=1e-4)
+    step = content["layout"]["sliders"][0]["steps"][2]
+    assert step["label"] == "3: c"
+    assert np.allclose(step["args"][0]["y"][1], weights[1, 2], rtol=1e-4)
+    assert step["args"][2] == [2, 3]  # the bars, not the heat maps
+    button = content["layout"]["updatemenus"][0]["buttons"][1]
+    assert button["args"][0]["visible"] == [False, True, False, True]
+
+
+def test_touching_masks_gives_the_weights_under_each(shown: list[dict[str, Any]]) -> None:
+    scores = torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    everything = torch.ones(3, 3, dtype=torch.bool)
+    named = {"none": everything, "causal": masks.causal_mask(3), "nothing": ~everything}
+    weights = figures.touch_masks(scores, named, list("abc"), "a label")
+    assert np.allclose(weights["none"], scores.softmax(-1))
+    assert np.allclose(weights["causal"], scores.masked_fill(~named["causal"], -np.inf).softmax(-1))
+    assert (weights["nothing"] == 0).all()
+    assert (
+        len(shown[0]["application/vnd.plotly.v1+json"]["layout"]["updatemenus"][0]["buttons"]) == 3
+    )
+
+
+def test_bundle_is_the_agreed_markup() -> None:
+    figure = go.Figure(
+        go.Bar(x=["</script>"], y=np.array([1 / 3])), figures.base_layout(height=200)
+    )
+    label = 'A "label" & more'
+    bundle = plotly_renderer.figure_bundle(figure, label)
+    match = re.fullmatch(
+        r'<div class="plotly-figure" aria-label="([^"]*)" style="min-height:200px">'
+        r'<script type="application/json">(.*)</script></div>',
+        bundle["text/html"],
+    )
+    assert match
+    assert match[1] == "A &quot;label&quot; &amp; more"
+    assert "</script" not in match[2]
+    content = json.loads(match[2].replace("<\\/", "</"))
+    assert content == bundle["application/vnd.plotly.v1+json"]
+    assert set(content) == {"data", "layout", "frames"}
+    assert content["data"][0]["y"] == [0.33333]  # and not packed with every last bit
+    assert bundle["text/plain"] == label
+
+
+def test_bundle_is_small_transparent_and_of_no_fixed_width() -> None:
+    bundle = plotly_renderer.figure_bundle(go.Figure(layout=figures.base_layout()), "x")
+    layout = bundle["application/vnd.plotly.v1+json"]["layout"]
+    assert "template" not in layout
+    assert "width" not in layout
+    assert layout["autosize"]
+    assert layout["paper_bgcolor"] == "rgba(0,0,0,0)"
+    assert len(bundle["text/html"]) < 1500
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (np.float64(1 / 3), 0.33333),
+        (np.array([[1.0, 2.5]]), [[1, 2.5]]),
+        (float("nan"), None),
+        (-np.inf, None),
+        (123456.789, 123460),
+        (True, True),
+        ({"a": (1, "b")}, {"a": [1, "b"]}),
+    ],
+)
+def test_stored_numbers_are_short_and_plain(value: Any, plain: Any) -> None:
+    assert plotly_renderer.rounded(value) == plain
+    json.dumps(plotly_renderer.rounded(value), allow_nan=False)
+
+
+def test_colab_keeps_its_own_renderer(
+    monkeypatch: pytest.MonkeyPatch, shown: list[dict[str, Any]]
+) -> None:
+    figure = go.Figure()
+    calls: list[str] = []
+    monkeypatch.setitem(plotly_renderer.sys.modules, "google.colab", object())
+    monkeypatch.setattr(go.Figure, "show", lambda self: calls.append("colab"))
+    figures.show_figure(figure, "x")
+    assert calls == ["colab"]
+    assert shown == []
+
+
+def question(*correct: bool, feedback: str = "because") -> dict[str, Any]:
+    answers = [
+        {"answer": f"<{i}>", "correct": c, "feedback": feedback} for i, c in enumerate(correct)
+    ]
+    return {"question": "Which & why?", "answers": answers}
+
+
+def test_a_quiz_has_one_right_answer_and_a_word_for_each() -> None:
+    assert quiz.checked_questions([question(True, False)])
+    with pytest.raises(ValueError, match="Question 2 has 2 right answers"):
+        quiz.checked_questions([question(True, False), question(True, True)])
+    with pytest.raises(ValueError, match="Question 1 has 0 right answers"):
+        quiz.checked_questions([question(False)])
+    with pytest.raises(ValueError, match="'<0>' has no feedback"):
+        quiz.checked_questions([question(True, feedback=" ")])
+
+
+def test_quiz_markup_is_stable_and_escaped() -> None:
+    markup = quiz.quiz_markup([question(False, True)])
+    assert markup == quiz.quiz_markup([question(False, True)])
+    assert "&lt;0&gt;" in markup
+    assert "Which &amp; why?" in markup
+    assert markup.count("<details") == 2
+    assert markup.count("✓ Right.") == 1
+    assert "<script" not in markup
+
+
+@pytest.mark.parametrize(
+    "topic", sorted(place.stem for place in (quiz.files(quiz.__package__) / "quizzes").iterdir())
+)
+def test_every_quiz_of_the_book_can_be_shown(topic: str, shown: list[dict[str, Any]]) -> None:
+    questions = quiz.load_quiz(topic)
+    assert len(questions) >= 5
+    figures.show_quiz(topic)
+    assert shown[0]["text/html"].count("✓ Right.") == len(questions)
+    places = {[a["correct"] for a in one["answers"]].index(True) for one in questions}
+    assert len(places) > 1  # the right answer is not always at the same place
