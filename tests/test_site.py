@@ -107,7 +107,7 @@ def open_page(browser: Browser, url: str, width: int = 1280, scheme: str = "ligh
         color_scheme="dark" if scheme == "dark" else "light",
         reduced_motion="reduce",
     )
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     return Visit(context, url)
 
 

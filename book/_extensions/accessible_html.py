@@ -1,6 +1,6 @@
 """Mend what docutils writes and a screen reader stumbles over.
 
-- An entry of the bibliography gets the role ``doc-biblioentry``, which is deprecated and is not what
+- An entry of the bibliography gets the role ``doc-biblioentry``, which is deprecated and not what
   a list may hold.
 - A table whose corner is empty gets an empty heading cell; an empty cell is all it is.
 """
