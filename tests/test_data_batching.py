@@ -60,6 +60,11 @@ def test_a_budget_below_the_longest_sentence() -> None:
         token_batches([(3, 4), (5, 11)], 8, seed=0, epoch=0)
 
 
+def test_a_negative_seed() -> None:
+    with pytest.raises(CallError, match="seed -1 and epoch 0"):
+        token_batches([(3, 4)], 8, seed=-1, epoch=0)
+
+
 def test_no_pairs_no_batches() -> None:
     assert token_batches([], 10, seed=0, epoch=0) == []
 

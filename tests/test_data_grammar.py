@@ -10,11 +10,19 @@ import pytest
 from annotated_transformer.data import (
     TRAVELLING_SENTENCE,
     ParallelCorpus,
+    Split,
     Vocabulary,
     generate_corpus,
     load_corpus,
 )
-from annotated_transformer.data.grammar import PHENOMENA, GrammarPair, explain, german, tokens
+from annotated_transformer.data.grammar import (
+    PHENOMENA,
+    GrammarPair,
+    accuracy_by_phenomenon,
+    explain,
+    german,
+    tokens,
+)
 from annotated_transformer.data.grammar.choose import Chooser
 from annotated_transformer.data.grammar.compose import compose, noun_phrases
 from annotated_transformer.data.grammar.corpus import (
@@ -502,6 +510,17 @@ def test_held_out_pairs_do_not_depend_on_the_size_of_training() -> None:
     assert small["test"] == smaller["test"]
     assert small["train"].source[:10] == smaller["train"].source
     assert generate_corpus(seed=1, train=50, valid=20, test=20) != small
+
+
+def test_accuracy_by_phenomenon() -> None:
+    split = Split(
+        ["a", "b", "c"], ["x", "y", "z"], None, [("modal",), ("modal", "kein"), ("kein",)]
+    )
+    assert accuracy_by_phenomenon(["x", "no", "z"], split) == {"modal": (1, 2), "kein": (1, 2)}
+    with pytest.raises(CallError, match="has no tags"):
+        accuracy_by_phenomenon(["x"], Split(["a"], ["x"]))
+    with pytest.raises(CallError, match="1 translations were given for 3"):
+        accuracy_by_phenomenon(["x"], split)
 
 
 def test_wrong_calls() -> None:

@@ -95,8 +95,11 @@ def token_batches(
         Batches of indices into `lengths`; every index occurs once.
 
     Raises:
-        CallError: a sentence alone is longer than the budget; the message gives its length.
+        CallError: a sentence alone is longer than the budget (the message gives its length), or a
+            seed or epoch is negative.
     """
+    if seed < 0 or epoch < 0:
+        raise CallError(f"seed {seed} and epoch {epoch} were given; expected none below zero")
     table = np.asarray(lengths, dtype=np.int64).reshape(-1, 2)  # (pairs, 2)
     if len(table) == 0:
         return []

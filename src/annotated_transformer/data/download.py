@@ -5,6 +5,7 @@ import hashlib
 import http.client
 import logging
 import os
+import ssl
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -75,6 +76,7 @@ def fetch_remaining(url: str, part: Path, timeout: float) -> None:
             http.client.HTTPException,
             ConnectionError,
             TimeoutError,
+            ssl.SSLError,
         ) as error:
             reason = getattr(error, "reason", None) or error
             if attempt == ATTEMPTS:

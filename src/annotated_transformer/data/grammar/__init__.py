@@ -5,6 +5,7 @@ both languages are said from one structure; English determines the German, so th
 fair score. Where German allows several orders, one is always chosen (see `german.middle`).
 """
 
+from annotated_transformer.data.grammar.accuracy import accuracy_by_phenomenon
 from annotated_transformer.data.grammar.corpus import (
     TRAVELLING_SENTENCE,
     GrammarPair,
@@ -18,6 +19,7 @@ __all__ = [
     "PHENOMENA",
     "TRAVELLING_SENTENCE",
     "GrammarPair",
+    "accuracy_by_phenomenon",
     "explain",
     "generate_corpus",
     "tokens",
