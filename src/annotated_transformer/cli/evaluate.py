@@ -35,7 +35,7 @@ from annotated_transformer.training.devices import choose_device
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import device_of, longest_source, translate_sentences
 
-ALPHAS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4)
+ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
