@@ -79,13 +79,15 @@ class Visit:
             self.elsewhere.append(url)
 
     def settle(self) -> None:
-        """Wait for the formulas, then walk down the page so that every figure is drawn."""
+        """Wait for the formulas, open every fold, walk down the page so that all is drawn."""
         self.page.wait_for_function(
             "!document.querySelector('.math') || "
             "(window.MathJax?.startup?.promise && MathJax.startup.promise.then(() => true))"
         )
+        folds = "document.querySelectorAll('article details').forEach(fold => { fold.open = true })"
+        self.page.evaluate(folds)  # what is folded is read too
         for figure in self.page.locator(".plotly-figure").all():
-            figure.scroll_into_view_if_needed()
+            figure.evaluate("figure => figure.scrollIntoView()")
         self.page.wait_for_function(
             "[...document.querySelectorAll('.plotly-figure')].every(f => f.dataset.drawn)"
         )
@@ -126,9 +128,6 @@ def test_page(browser: Browser, address: str, name: str, width: int, scheme: str
         assert page.evaluate(broken) == [], "pictures that do not show"
         excess = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert excess <= 0, f"the page scrolls sideways by {excess} px"
-        for fold in page.locator("article details:not([open])").all():
-            fold.evaluate("fold => { fold.open = true }")  # what is folded is read too
-        page.wait_for_timeout(250)
         # The dark page is the light page in other colours, so only these are looked at again.
         assert visit.violations(only_colours=scheme == "dark") == []
     finally:
@@ -212,6 +211,8 @@ def test_folds_and_sliders_work_with_keys(browser: Browser, address: str, name: 
     try:
         fold = page.locator("article details").first
         fold.locator("summary").first.focus()
+        page.keyboard.press("Enter")
+        assert not fold.evaluate("fold => fold.open")
         page.keyboard.press("Enter")
         assert fold.evaluate("fold => fold.open")
         for slider in page.locator(".plotly-figure input[type=range]").all():
