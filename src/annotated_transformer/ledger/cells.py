@@ -20,7 +20,7 @@ class LedgerCell:
         facts: the ids it settles.
         heading: the nearest heading above it.
         asserts: whether it contains an `assert`.
-        output: the last line it printed, as stored and as the strict notebook tests hold it.
+        output: what it printed, as stored and as the strict notebook tests hold it.
     """
 
     notebook: str
@@ -54,7 +54,7 @@ def _cells_of_notebook(path: Path) -> list[LedgerCell]:
             facts = (named,) if isinstance(named, str) else tuple(named)
             cells.append(
                 LedgerCell(
-                    path.stem, number, facts, heading, contains_assert(source), last_line(cell)
+                    path.stem, number, facts, heading, contains_assert(source), printed(cell)
                 )
             )
     return cells
@@ -70,12 +70,10 @@ def contains_assert(source: str) -> bool:
     return any(isinstance(node, ast.Assert) for node in ast.walk(tree))
 
 
-def last_line(cell: dict[str, Any]) -> str:
-    """The last line of the cell's stored standard output; "" if it printed nothing."""
-    printed = "".join(
+def printed(cell: dict[str, Any]) -> str:
+    """The cell's stored standard output; "" if it printed nothing."""
+    return "".join(
         "".join(output["text"])
         for output in cell.get("outputs", [])
         if output.get("output_type") == "stream" and output.get("name") == "stdout"
-    )
-    lines = printed.strip().splitlines()
-    return lines[-1].strip() if lines else ""
+    ).strip("\n")

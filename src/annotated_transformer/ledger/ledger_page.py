@@ -109,7 +109,7 @@ def list_table_row(cells: Sequence[Sequence[str]]) -> list[str]:
         first = "* - " if number == 0 else "  - "
         lines.append(f"{first}{paragraphs[0] if paragraphs else ''}".rstrip())
         for paragraph in paragraphs[1:]:
-            lines += ["", f"    {paragraph}"]
+            lines += ["", *(f"    {line}".rstrip() for line in paragraph.splitlines())]
     return lines
 
 
@@ -144,11 +144,14 @@ def cells_of(row: Row, cells: Sequence[LedgerCell]) -> list[LedgerCell]:
 
 def _our_side(row: Row, cells: Sequence[LedgerCell]) -> list[str]:
     """What we did, our figure, and what is not done."""
-    told = [_finding_text(row.ours(), row.because)] if row.ours is not None else []
-    told += [f"In the chapter: {cell.output}" for cell in cells_of(row, cells) if cell.output]
-    if row.missing:
-        told.append(f"{_capital(row.missing)}.")
-    return [f"**{_capital(row.treatment.value)}.** {told[0] if told else ''}".strip(), *told[1:]]
+    treatment = f"**{_capital(row.treatment.value)}.**"
+    missing = [f"{_capital(row.missing)}."] if row.missing else []
+    if row.ours is not None:
+        return [f"{treatment} {_finding_text(row.ours(), row.because)}", *missing]
+    if row.chapter:
+        outputs = [f"~~~text\n{cell.output}\n~~~" for cell in cells_of(row, cells)]
+        return [f"{treatment} A cell of the chapter prints:", *outputs, *missing]
+    return [f"{treatment} {missing[0]}"]
 
 
 def _finding_text(finding: Finding, because: str) -> str:

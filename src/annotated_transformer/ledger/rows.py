@@ -45,7 +45,7 @@ class Row:
         treatment: what we did.
         ours: computes our figure. A row that is not "not done" needs it, or `chapter`.
         chapter: the notebook, such as "02_attention", in which a cell's metadata names one of the
-            facts; what that cell prints is shown too.
+            facts; where there is no `ours`, what that cell prints is shown.
         because: why ours differs, where it does.
         missing: what is not done: its cost, or the chapter that will do it.
         test: "tests/test_x.py::test_y", the test that holds it.

@@ -12,6 +12,7 @@ from annotated_transformer.ledger.rows_model import (
     COMPLEXITY_ROWS,
     EXACT,
     MODEL_ROWS,
+    MULTI_HEAD,
     NOT_DONE,
     RECOMPUTED,
 )
@@ -126,6 +127,7 @@ RESULT_ROWS = (
         ("s6_2.single_head",),
         RECOMPUTED,
         numbers.single_head_gap,
+        chapter=MULTI_HEAD,
         missing="Training each: chapter 12",
     ),
     Row(("s6_2.d_k",), RECOMPUTED, numbers.smaller_keys, missing="Training each: chapter 12"),
