@@ -189,6 +189,18 @@ def test_gradients_count_where_the_exercise_says_so(mode: str) -> None:
     assert half.passed == (mode != "required")
 
 
+def test_an_operation_in_place_on_own_tensors_is_only_noted() -> None:
+    def candidate(x: Tensor) -> Tensor:
+        powers = x.exp()
+        powers /= powers.sum(-1, keepdim=True)
+        return powers
+
+    exercise = exercise_of(lambda x: x.softmax(-1), case_of((2, 3), gradient="required"))
+    report = grade_exercise(exercise, candidate)
+    assert report.passed
+    assert "it changes in place a tensor" in report.notes[0]
+
+
 def test_the_place_of_an_exception_is_named() -> None:
     def candidate(x: Tensor) -> Any:
         inner = 1
@@ -351,6 +363,11 @@ def test_a_mistake_is_named_at_whatever_rung_it_fails(candidate: Any, name: str 
 def test_without_a_name_the_mechanism_is_said() -> None:
     report = grade_exercise(BANK, _times(3))
     assert "This input isolates the function: one number alone" in report.message
+
+
+def test_a_mistake_that_raises_does_not_explain_wrong_values() -> None:
+    exercise = replace(BANK, cases=(case_of((2, 3), gradient="required"), case_of((1, 1))))
+    assert grade_exercise(exercise, lambda x: x.exp() + 0.01 * x).mistake is None
 
 
 def test_two_mistakes_at_once_are_explained_by_the_better_match() -> None:

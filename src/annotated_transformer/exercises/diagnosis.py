@@ -1,6 +1,6 @@
 """Which named mistake explains a candidate: the bank is run on the same cases and compared."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from annotated_transformer.exercises.ladder import ANSWER_TOLERANCE, Finding, Tr
 from annotated_transformer.exercises.outcomes import Outcome, outcome_of
 from annotated_transformer.exercises.values import Array, to_plain
 
+Part = Callable[[Outcome, Outcome, Tolerance], bool]
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
 
 
@@ -31,8 +32,9 @@ class Match:
 
     @property
     def convincing(self) -> bool:
-        """The mistake together with another one: shared wrong values, few differences."""
-        return self.evidence > 0 and self.explained >= self.contradicted
+        """The mistake together with another one: shared wrong values, not too much besides."""
+        enough = 3 * self.explained > self.unexplained and self.explained >= self.contradicted
+        return self.evidence > 0 and enough
 
     @property
     def score(self) -> int:
@@ -62,16 +64,20 @@ class _Bank:
     def match(self, mistake: int) -> Match:
         explained = evidence = unexplained = contradicted = 0
         for trial in self.trials:
-            outcome = self.outcome(mistake, trial)
-            for part in PARTS:
-                wrong = not part(trial.expected, trial.got, trial.tolerance)
-                shared = part(outcome, trial.got, trial.tolerance)
-                explained += wrong and shared
-                evidence += wrong and shared and trial.got.failure is None
-                unexplained += wrong and not shared
-                contradicted += not (wrong or shared)
+            if _deviation(trial) is None:
+                contradicted += not self.shares(mistake, trial)
+            elif self.shares_deviation(mistake, trial):
+                explained += 1
+                evidence += trial.got.failure is None
+            else:
+                unexplained += 1
         found = self.exercise.mistakes[mistake]
         return Match(found, explained, evidence, unexplained, contradicted)
+
+    def shares_deviation(self, mistake: int, trial: Trial) -> bool:
+        """The mistake has on this case the same wrong result as the candidate, or side effect."""
+        part = _deviation(trial)
+        return part is not None and part(self.outcome(mistake, trial), trial.got, trial.tolerance)
 
 
 def diagnose(exercise: Exercise, trials: Sequence[Trial]) -> Mistake | None:
@@ -80,37 +86,31 @@ def diagnose(exercise: Exercise, trials: Sequence[Trial]) -> Mistake | None:
     First the entries that do exactly what the candidate does, which are few after one case that is
     wrong; only where there is none, those that share some of the wrong values.
     """
-    wrong = [trial for trial in trials if not _is_right(trial)]
+    wrong = [trial for trial in trials if _deviation(trial)]
+    right = [trial for trial in trials if not _deviation(trial)]
     if not wrong:
         return None
     bank = _Bank(exercise, trials)
     alike = list(range(len(exercise.mistakes)))
-    for trial in (*wrong, *(trial for trial in trials if _is_right(trial))):
+    for trial in (*wrong, *right):
         alike = [mistake for mistake in alike if bank.shares(mistake, trial)]
     if alike:
         return exercise.mistakes[alike[0]]
     near = [
         mistake
         for mistake in range(len(exercise.mistakes))
-        if any(_shares_a_value(bank, mistake, trial) for trial in wrong)
+        if any(bank.shares_deviation(mistake, t) for t in wrong if t.got.failure is None)
     ]
     convincing = [match for match in map(bank.match, near) if match.convincing]
     return max(convincing, key=lambda match: match.score).mistake if convincing else None
 
 
-def _is_right(trial: Trial) -> bool:
-    return all(part(trial.expected, trial.got, trial.tolerance) for part in PARTS)
-
-
-def _shares_a_value(bank: _Bank, mistake: int, trial: Trial) -> bool:
-    if trial.got.failure is not None:
-        return False
-    outcome = bank.outcome(mistake, trial)
-    return any(
-        part(outcome, trial.got, trial.tolerance)
-        and not part(trial.expected, trial.got, trial.tolerance)
-        for part in PARTS
-    )
+def _deviation(trial: Trial) -> Part | None:
+    """The first part in which the candidate differs from the reference, None where it is right."""
+    for part in PARTS:
+        if not part(trial.expected, trial.got, trial.tolerance):
+            return part
+    return None
 
 
 def same_result(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
@@ -133,16 +133,16 @@ def _dtype_apart(one: Outcome, other: Outcome) -> bool:
 
 
 def same_inputs_after(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
-    """Both left the inputs in the same state, where both came so far."""
+    """Both left the inputs in the same state, or both raised."""
     if one.failure is not None or other.failure is not None:
-        return True
+        return one.failure is not None and other.failure is not None
     return same(one.after, other.after, tolerance)
 
 
 def same_gradients(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
-    """Equal gradients, or the same kind of failure of autograd."""
+    """Equal gradients, or the same kind of failure of autograd; or both raised before it."""
     if one.failure is not None or other.failure is not None:
-        return True
+        return one.failure is not None and other.failure is not None
     if one.gradient_failure is not None or other.gradient_failure is not None:
         return (
             one.gradient_failure is not None
@@ -153,7 +153,7 @@ def same_gradients(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
     return same(one.gradients, other.gradients, loose, any_float=True)
 
 
-PARTS = (same_result, same_inputs_after, same_gradients)
+PARTS: tuple[Part, ...] = (same_result, same_inputs_after, same_gradients)
 
 
 def wrong_answers(
@@ -179,6 +179,8 @@ def diagnose_answer(exercise: Exercise, key: object, got: object) -> Mistake | N
 def mechanism(finding: Finding, trials: Sequence[Trial]) -> str | None:
     """Which mechanism is left standing in the input that failed, and how the numbers differ."""
     trial = finding.trial
+    if finding.rung == "dtype":
+        return _about_dtype(str(finding.expected))
     sentences = []
     if trial is not None and finding.rung in ("values", "invariant", "finite"):
         sound = [
@@ -196,6 +198,15 @@ def mechanism(finding: Finding, trials: Sequence[Trial]) -> str | None:
         if pattern := _pattern(finding.expected, finding.got):
             sentences.append(pattern)
     return " ".join(sentences) or None
+
+
+def _about_dtype(expected: str) -> str:
+    if expected == "bool":
+        return "Asked for is a boolean tensor: comparisons give one, or `dtype=torch.bool`."
+    return (
+        "The result has to have the dtype that the inputs ask for, in every precision: no "
+        "`.float()`, and new tensors by `zeros_like(x)` or with `dtype=x.dtype`."
+    )
 
 
 def _pattern(expected: object, got: object) -> str | None:

@@ -198,8 +198,14 @@ def values(trial: Trial) -> Finding | None:
 
 
 def gradient(trial: Trial) -> Finding | None:
-    """Gradients with respect to the floating inputs, where the case requires them."""
-    return gradient_finding(trial) if trial.case.gradient == "required" else None
+    """Gradients with respect to the floating inputs, where the case requires them.
+
+    An operation in place that autograd refuses is no wrong answer: it is said in a note.
+    """
+    failure = trial.got.gradient_failure
+    if trial.case.gradient != "required" or (failure is not None and _by_inplace(failure)):
+        return None
+    return gradient_finding(trial)
 
 
 def gradient_finding(trial: Trial) -> Finding | None:
@@ -213,6 +219,12 @@ def gradient_finding(trial: Trial) -> Finding | None:
             "function could be trained. Do without `detach`, `.data`, `.item()`, `no_grad`, NumPy."
         )
         return Finding("gradient", sentence, trial)
+    if failure is not None and _by_inplace(failure):
+        sentence = (
+            "The values are right, but nothing before this function can be trained: it changes in "
+            "place a tensor that the backward pass needs. Write `e = e / s` instead of `e /= s`."
+        )
+        return Finding("gradient", sentence, trial)
     if failure is not None:
         sentence = f"The values are right, but the backward pass raised {describe(failure)}"
         return Finding("gradient", sentence, trial)
@@ -221,6 +233,10 @@ def gradient_finding(trial: Trial) -> Finding | None:
         sentence = "The values are right, but their gradient with respect to the inputs is not."
         return Finding("gradient", sentence, trial)
     return None
+
+
+def _by_inplace(failure: Failure) -> bool:
+    return "modified by an inplace operation" in failure.message
 
 
 RUNGS: tuple[Rung, ...] = (

@@ -18,6 +18,7 @@ from annotated_transformer.exercises.pristine import original_libraries
 from annotated_transformer.exercises.values import pack, unpack
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__))
 _DTYPE_COMPLAINT = re.compile(r"dtype|scalar type|Double|Float\b|float32|float64")
 
 
@@ -202,7 +203,8 @@ def _place(error: BaseException) -> tuple[int | None, str | None]:
     while trace is not None and len(frames) < 10_000:
         frames.append((trace.tb_frame.f_code, trace.tb_lineno))
         trace = trace.tb_next
-    inner = [f for f in frames if not f[0].co_filename.startswith(_PACKAGE_FOLDER)]
+    ours = (_PACKAGE_FOLDER, _TORCH_FOLDER)
+    inner = [frame for frame in frames if not frame[0].co_filename.startswith(ours)]
     if not inner:
         return None, None
     code, number = [f for f in inner if f[0].co_filename == inner[0][0].co_filename][-1]

@@ -252,7 +252,7 @@ def _patience(limits: Limits) -> float:
         crowded = os.getloadavg()[0] > 2 * (os.cpu_count() or 1)
     except (OSError, AttributeError):  # Windows has no such figure
         crowded = False
-    return limits.seconds * 1.6 if crowded else limits.seconds
+    return limits.seconds * 1.4 if crowded else limits.seconds
 
 
 def _end_of(status: int) -> str:
