@@ -41,7 +41,7 @@ def product_variance() -> Finding:
     parts, agrees = [], True
     for d_k in (16, 64):
         products = [
-            (normal(20_000, d_k, seed=2 * seed) * normal(20_000, d_k, seed=2 * seed + 1)).sum(-1)
+            normal(2, 20_000, d_k, seed=seed).prod(0).sum(-1)  # q and k from one stream of draws
             for seed in SEEDS
         ]
         variances = [product.var().item() for product in products]
@@ -58,7 +58,7 @@ def product_variance() -> Finding:
 @cache
 def scaled_deviation() -> Finding:
     """The standard deviation of q·k / sqrt(d_k) at d_k = 64."""
-    products = (normal(20_000, 64, seed=0) * normal(20_000, 64, seed=1)).sum(-1)
+    products = normal(2, 20_000, 64).prod(0).sum(-1)
     scaled = (products / math.sqrt(64)).std().item()
     return Finding(
         f"standard deviation of the scores at d_k = 64: {products.std().item():.1f} before, "
