@@ -1,0 +1,79 @@
+"""The exercises in the chapters are the catalogue's: same statement, hints, stub and solution."""
+
+import ast
+import inspect
+import itertools
+import json
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer.exercises.catalogue import catalogue
+
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+CHAPTER_OF = {"attention": "02_attention", "masks": "02_attention", "multihead": "03_multi_head"}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """An exercise as a chapter prints it: the Markdown cell, and the code cell below it."""
+
+    text: str
+    code: str
+
+
+def exercises_of(chapter: str) -> dict[str, Printed]:
+    """Every exercise cell of a chapter by its id, in order."""
+    cells = json.loads((NOTEBOOKS / f"{chapter}.ipynb").read_text(encoding="utf-8"))["cells"]
+    found = {}
+    for before, cell in itertools.pairwise(cells):
+        metadata = cell["metadata"]
+        if "exercise" in metadata.get("tags", []):
+            assert before["cell_type"] == "markdown"
+            assert metadata["exercise_id"] not in found
+            found[metadata["exercise_id"]] = Printed(
+                "".join(before["source"]), "".join(cell["source"])
+            )
+    return found
+
+
+def words(text: str) -> str:
+    """The words alone: without fences, list marks and line breaks."""
+    return " ".join(re.sub(r"^(```\w*|- )", "", text, flags=re.MULTILINE).split())
+
+
+@pytest.mark.parametrize("exercise_id", catalogue())
+def test_a_chapter_prints_the_exercise_as_it_is(exercise_id: str) -> None:
+    exercise = catalogue()[exercise_id]
+    printed = exercises_of(CHAPTER_OF[exercise_id.split(".")[0]])[exercise_id]
+
+    head, facts = printed.text.splitlines()[0], printed.text.splitlines()[2]
+    assert re.fullmatch(rf"### Exercise \d+\.\d+: {re.escape(exercise.title)}", head)
+    assert facts == (
+        f"`{exercise.id}` · {exercise.kind} · difficulty {exercise.difficulty} of 5"
+        f" · {exercise.minutes} minutes"
+    )
+    source = textwrap.dedent(inspect.getsource(exercise.reference))
+    for part in (exercise.statement, *exercise.hints, exercise.explanation, source):
+        assert words(part) in words(printed.text), f"not as in the catalogue: {part[:60]}"
+    assert printed.text.count("<details>") == printed.text.count("</details>") == 4
+
+    # Code is compared as code: the notebooks are formatted for narrower lines.
+    stub = ast.parse(exercise.starter)
+    *written, call = ast.parse(printed.code).body
+    assert ast.dump(ast.Module(written, [])) == ast.dump(stub)
+    name = next(node.name for node in stub.body if isinstance(node, ast.FunctionDef))
+    assert ast.unparse(call) == f"check({exercise.id!r}, {name})"
+
+
+@pytest.mark.parametrize("chapter", sorted(set(CHAPTER_OF.values())))
+def test_a_chapter_numbers_its_own_exercises(chapter: str) -> None:
+    printed = exercises_of(chapter)
+    own = {i for i in catalogue() if CHAPTER_OF[i.split(".")[0]] == chapter}
+    assert printed.keys() == own
+    numbers = [re.match(r"### Exercise (\d+)\.(\d+):", one.text) for one in printed.values()]
+    expected = [(int(chapter[:2]), place) for place in range(1, len(own) + 1)]
+    assert [(int(n[1]), int(n[2])) for n in numbers if n] == expected
