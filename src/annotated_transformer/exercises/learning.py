@@ -3,6 +3,7 @@
 import html
 import inspect
 import textwrap
+from pathlib import Path
 
 from annotated_transformer.errors import CallError
 from annotated_transformer.exercises.card import (
@@ -120,7 +121,8 @@ def progress_card() -> Card:
     rows = progress_rows()
     solved = sum(row["state"] in ("solved", "review") for row in rows)
     due = sum(row["state"] == "review" for row in rows)
-    summary = f"{solved} of {len(rows)} solved, {due} due for review (stored in {progress_path()})"
+    store = str(progress_path()).replace(str(Path.home()), "~")  # no reader's name in a saved page
+    summary = f"{solved} of {len(rows)} solved, {due} due for review (stored in {store})"
     columns = ("id", "title", "state", "attempts", "hints", "due")
     table = [[str(row[name] if row[name] is not None else "") for name in columns] for row in rows]
     widths = [
