@@ -502,6 +502,19 @@ WEIGHT_MISTAKES = (
         "before the softmax.",
     ),
     Mistake(
+        "mask-fills-small-number-but-zeros",
+        _attention(weights=_small_fill_with_zeros),
+        "Forbidden scores are set to an ordinary number such as -5, -100 or -10000. Real scores "
+        "can lie below it, and then the forbidden keys win. Use -inf, which is below every score.",
+    ),
+    Mistake(
+        "mask-fills-small-number",
+        _fill(-1e4),
+        "Forbidden scores are set to an ordinary number such as -5, -100 or -10000. Real scores "
+        "can lie below it, and then the forbidden keys win; a row with nothing allowed becomes "
+        "uniform besides. Use -inf, which is below every score, and give such rows zeros.",
+    ),
+    Mistake(
         "mask-fills-zero",
         _fill(0.0),
         "Forbidden scores are set to 0, by filling with 0 or by multiplying the scores with the "
@@ -542,19 +555,6 @@ WEIGHT_MISTAKES = (
         ),
         "Forbidden scores are set to a huge positive number, so the forbidden keys take all the "
         "weight. It must be negative: -inf.",
-    ),
-    Mistake(
-        "mask-fills-small-number",
-        _fill(-1e4),
-        "Forbidden scores are set to a moderate negative number such as -100 or -10000. Scores "
-        "can lie below it, and then the forbidden keys win; a row with nothing allowed becomes "
-        "uniform besides. Use -inf, which is below every score, and give such rows zeros.",
-    ),
-    Mistake(
-        "mask-fills-small-number-but-zeros",
-        _attention(weights=_small_fill_with_zeros),
-        "Forbidden scores are set to a moderate negative number such as -100 or -10000. Scores "
-        "can lie below it, and then the forbidden keys win. Use -inf, which is below every score.",
     ),
     Mistake(
         "empty-row-uniform",

@@ -474,8 +474,6 @@ def _slices_sum_to_one(given: Call, output: Tensor) -> bool:
     return bool(((sums - 1).abs() < 1e-2).all())
 
 
-_STABLE = "what happens when exp meets numbers around 10,000: subtract the maximum along `dim`"
-
 SOFTMAX = Exercise(
     id="attention.softmax",
     title="A stable softmax",
@@ -518,15 +516,24 @@ SOFTMAX = Exercise(
         _random("x of shape (2, 2, 2), dim=1", (2, 2, 2), 1, isolates="the axis and keepdim"),
         _given(
             "large numbers, two rows of (2, 3)",
-            [[10000.0, 10001.0, 9998.0], [-10000.0, -9999.0, -10002.0]],
+            [[10000.0, 10001.0, 9998.0], [9999.5, 10000.0, 10001.5]],
             -1,
-            isolates=_STABLE,
+            isolates="overflow: exp meets numbers around 10,000, so the maximum has to be "
+            "subtracted first",
+        ),
+        _given(
+            "very negative numbers, two rows of (2, 3)",
+            [[-10000.0, -9999.0, -10002.0], [-10001.5, -10000.0, -9999.5]],
+            -1,
+            isolates="underflow: exp of numbers around -10,000 is 0, and 0 / 0 is NaN, so the "
+            "maximum itself has to be subtracted first",
         ),
         _given(
             "numbers far apart, dim=0",
             [[10000.0, -20.0, 1.0], [-10000.0, -21.0, 1000.0], [9999.0, -10000.0, 1001.0]],
             0,
-            isolates=_STABLE,
+            isolates="slices far apart: each needs its own maximum along `dim`, a global one "
+            "underflows",
         ),
         _random("one entry a row, (2, 1)", (2, 1), -1, isolates="the sum: one entry weighs 1"),
         _random("x of shape (5,)", (5,)),

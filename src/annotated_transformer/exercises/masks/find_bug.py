@@ -330,12 +330,54 @@ source is a LongTensor (B, n_s), target (B, n_t); True = may attend. Shapes: (B,
 
 
 def _case(
-    name: str, source: list[list[int]], target: list[list[int]], prefix: int, pad: int
+    name: str,
+    source: list[list[int]],
+    target: list[list[int]],
+    prefix_length: int,
+    pad_id: int,
+    observe: Callable[..., object] | None = None,
 ) -> Case:
     def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
-        return call(torch.tensor(source), torch.tensor(target), prefix, pad)
+        return call(torch.tensor(source), torch.tensor(target), prefix_length, pad_id)
 
-    return Case(name, make)
+    return Case(name, make, observe=observe)
+
+
+def _alone(position: int) -> Callable[..., object]:
+    """One of the four masks, so that a fault in one leaves the cases of the others right."""
+
+    def observe(candidate: Callable[..., object], *arguments: object) -> object:
+        result = candidate(*arguments)
+        four = isinstance(result, (tuple, list)) and len(result) == len(MASK_NAMES)
+        return result[position] if four else result  # type: ignore[index]
+
+    return observe
+
+
+def _cases() -> tuple[Case, ...]:
+    small = _case("4 source and 3 target tokens", [[5, 6, 2, 0]], [[1, 7, 0]], 2, 0)
+    single = [
+        _case(f"{name}, {sizes}", source, target, prefix_length, pad_id, _alone(position))
+        for sizes, source, target, prefix_length, pad_id in (
+            (
+                "two sentences, one padded on the left",
+                [[5, 6, 0, 7, 2], [0, 0, 4, 8, 2]],
+                [[1, 7, 8, 2], [0, 1, 9, 0]],
+                2,
+                0,
+            ),
+            (
+                "pad_id = 3, a prefix of 1",
+                [[3, 5, 6, 2], [0, 4, 3, 2]],
+                [[1, 0, 3, 6, 2], [3, 0, 5, 2, 3]],
+                1,
+                3,
+            ),
+            ("no prefix", [[4, 2], [5, 0]], [[1, 4, 5], [1, 0, 0]], 0, 0),
+        )
+        for position, name in enumerate(MASK_NAMES)
+    ]
+    return (small, *single)
 
 
 def vary(seed: int) -> Exercise:
@@ -380,24 +422,7 @@ FIND_BUG = Exercise(
         "(`&`), a prefix gives some back (`|`). The axis says whom a condition is about: padding "
         "is about keys, so it goes last."
     ),
-    cases=(
-        _case("4 source and 3 target tokens", [[5, 6, 2, 0]], [[1, 7, 0]], 2, 0),
-        _case(
-            "two sentences, one padded on the left",
-            [[5, 6, 0, 7, 2], [0, 0, 4, 8, 2]],
-            [[1, 7, 8, 2], [0, 1, 9, 0]],
-            2,
-            0,
-        ),
-        _case(
-            "pad_id = 3, a prefix of 1",
-            [[3, 5, 6, 2], [0, 4, 3, 2]],
-            [[1, 0, 3, 6, 2], [3, 0, 5, 2, 3]],
-            1,
-            3,
-        ),
-        _case("no prefix", [[4, 2], [5, 0]], [[1, 4, 5], [1, 0, 0]], 0, 0),
-    ),
+    cases=_cases(),
     mistakes=_mistakes(_PRINTED),
     alternatives=(_by_loops, _by_triangles),
     starter=_starter(_PRINTED),
