@@ -147,10 +147,10 @@ def test_code_of_the_paper_never_imports_what_serves_it(name: str) -> None:
 
 def test_no_tracked_file_names_a_machine() -> None:
     machine = re.compile(rb"(?<![\w.:/-])/(?:home|root|Users|work|tmp|opt)/[\w.-]+")
-    allowed = re.compile(rb"/tmp/[Xx]{3,}")
     for path in tracked_files():
-        found = [m for m in machine.findall(path.read_bytes()) if not allowed.match(m)]
-        assert not found, f"{path.relative_to(ROOT)} names {found[0]!r}"
+        if path.parent != ROOT / "tests":  # tests make up paths to try things with
+            found = machine.findall(path.read_bytes())
+            assert not found, f"{path.relative_to(ROOT)} names {found[0]!r}"
 
 
 def test_no_tracked_file_is_large() -> None:
