@@ -1,8 +1,9 @@
 """`attention.predict_shapes`: which axis is which (section 3.2.1), without running anything."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
 
@@ -111,6 +112,25 @@ _WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
         "keys is (n_q, n_k).",
     ),
     (
+        "scores",
+        "no-batch",
+        lambda s: (s.heads, s.n_q, s.n_k),
+        "`{key}` has lost the axis of the batch. Leading axes go along untouched: each sentence "
+        "and head has its own (n_q, n_k).",
+    ),
+    (
+        "scores",
+        "batch-and-heads-joined",
+        lambda s: (s.batch * s.heads, s.n_q, s.n_k),
+        "`{key}` has batch and heads joined into one axis. They go along untouched, as two axes.",
+    ),
+    (
+        "scores",
+        "all-five",
+        lambda s: (s.batch, s.heads, s.n_q, s.n_k, s.d_k),
+        "`{key}` still has the axis of the width. A dot product sums over it: (n_q, n_k).",
+    ),
+    (
         "weights",
         "one-a-query",
         lambda s: (s.batch, s.heads, s.n_q),
@@ -171,6 +191,20 @@ _WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
         "transposed",
         lambda s: (s.batch, s.heads, s.d_v, s.n_q),
         "`output` is transposed: rows are queries, columns the coordinates of a value, (n_q, d_v).",
+    ),
+    (
+        "output",
+        "positions-before-heads",
+        lambda s: (s.batch, s.n_q, s.heads, s.d_v),
+        "`output` has positions before heads. That transpose comes later, when heads are merged; "
+        "here the leading axes stay, (batch, heads, n_q, d_v).",
+    ),
+    (
+        "output",
+        "one-number-a-query",
+        lambda s: (s.batch, s.heads, s.n_q),
+        "`output` has one number for each query. Each query gets a weighted average of vectors, "
+        "which is d_v wide.",
     ),
     (
         "key_padding_mask",
@@ -236,6 +270,33 @@ _WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
     ),
     (
         "key_padding_mask",
+        "keys-on-head-axis",
+        lambda s: (s.batch, s.n_k, 1, 1),
+        "`key_padding_mask` has its keys on the axis of the heads. Scores are (batch, heads, n_q, "
+        "n_k): keys are the last axis.",
+    ),
+    (
+        "key_padding_mask",
+        "batch-on-query-axis",
+        lambda s: (1, 1, s.batch, s.n_k),
+        "`key_padding_mask` has the batch on the query axis. The batch is the first axis; heads "
+        "and queries are 1.",
+    ),
+    (
+        "key_padding_mask",
+        "one-for-all-sentences",
+        lambda s: (1, 1, s.n_q, s.n_k),
+        "`key_padding_mask` has a row for each query and none for each sentence. Padding depends "
+        "on the sentence, not on the query.",
+    ),
+    (
+        "key_padding_mask",
+        "width",
+        lambda s: (s.batch, 1, 1, s.d_k),
+        "`key_padding_mask` has the width of a key. It hides positions, of which there are n_k.",
+    ),
+    (
+        "key_padding_mask",
         "square",
         lambda s: (s.batch, 1, s.n_k, s.n_k),
         "`key_padding_mask` is square. A padded key is hidden from every query, so the query axis "
@@ -244,16 +305,35 @@ _WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
 )
 
 
+def _other_endings(sizes: Sizes) -> Iterator[tuple[str, str, Shape, str]]:
+    """The remaining pairs of lengths that `scores`, `weights` and `output` could end in."""
+    lengths = {"n_q": sizes.n_q, "n_k": sizes.n_k, "d_k": sizes.d_k, "d_v": sizes.d_v}
+    for (row, n_rows), (column, n_columns) in product(lengths.items(), repeat=2):
+        shape = (sizes.batch, sizes.heads, n_rows, n_columns)
+        for key, right in (
+            ("scores", "(n_q, n_k): a row for each query, a number for each key"),
+            ("weights", "(n_q, n_k), the shape of the scores, which a softmax keeps"),
+            ("output", "(n_q, d_v): a row for each query, as wide as a value"),
+        ):
+            sentence = f"`{key}` ends in ({row}, {column}) here. It has to end in {right}."
+            yield key, f"ends-in-{row}-{column}", shape, sentence
+
+
 def _mistakes(sizes: Sizes) -> tuple[Mistake, ...]:
     right = _right(sizes)
-    mistakes = []
+    mistakes: list[Mistake] = []
+    seen = {(key, shape) for key, shape in right.items()}
+
+    def add(key: str, name: str, shape: Shape, sentence: str) -> None:
+        if (key, shape) not in seen:
+            seen.add((key, shape))
+            mistakes.append(Mistake(f"{key}-{name}", _returns({key: shape}), sentence))
+
     for key, name, shape, sentence in _WRONG:
         for asked in ("scores", "weights") if key == "scores" else (key,):
-            wrong = {asked: shape(sizes)}
-            if wrong[asked] != right[asked]:
-                mistakes.append(
-                    Mistake(f"{asked}-{name}", _returns(wrong), sentence.format(key=asked))
-                )
+            add(asked, name, shape(sizes), sentence.format(key=asked))
+    for key, name, ending, sentence in _other_endings(sizes):
+        add(key, name, ending, sentence)
     return tuple(mistakes)
 
 

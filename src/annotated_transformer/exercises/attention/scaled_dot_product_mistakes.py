@@ -528,17 +528,14 @@ WEIGHT_MISTAKES = (
         "little and forbids nothing. Replace the forbidden scores by -inf: "
         "`masked_fill(~mask, float('-inf'))`.",
     ),
-    Mistake(
-        "mask-fills-minus-one",
-        _fill(-1.0),
-        "Forbidden scores are set to -1, an ordinary score: such a key keeps a share. Use -inf, "
-        "whose exponential is exactly 0.",
-    ),
-    Mistake(
-        "mask-fills-minus-ten",
-        _fill(-10.0),
-        "Forbidden scores are set to -10, a small number but an ordinary score: such a key keeps "
-        "a share, and attention leaks. Use -inf, whose exponential is exactly 0.",
+    *(
+        Mistake(
+            f"mask-fills-minus-{size}",
+            _fill(-float(size)),
+            f"Forbidden scores are set to -{size}, an ordinary score: such a key keeps a share, "
+            "and attention leaks. Use -inf, whose exponential is exactly 0.",
+        )
+        for size in (1, 2, 3, 5, 10, 20)
     ),
     Mistake(
         "mask-fills-one",
@@ -577,6 +574,34 @@ WEIGHT_MISTAKES = (
         "A fully masked row comes out as NaN: where everything is forbidden the softmax of -inf "
         "alone is 0 / 0. Such a query gets zeros: set the weights to 0 where "
         "`mask.any(-1, keepdim=True)` is False, before they meet the values.",
+    ),
+    Mistake(
+        "empty-row-nan-in-weights",
+        lambda q, k, v, mask=None: (
+            torch.nan_to_num(_attention(weights=_minus_infinity)(q, k, v, mask)[0], nan=0.0),
+            _attention(weights=_minus_infinity)(q, k, v, mask)[1],
+        ),
+        "Where everything is forbidden the output is zeros but the weights returned are NaN. Set "
+        "the weights to 0 first, where `mask.any(-1, keepdim=True)` is False; the output then "
+        "is 0 by itself.",
+    ),
+    Mistake(
+        "empty-row-nan-in-output",
+        lambda q, k, v, mask=None: (
+            _attention(weights=_minus_infinity)(q, k, v, mask)[0],
+            torch.nan_to_num(_attention(weights=_minus_infinity)(q, k, v, mask)[1], nan=0.0),
+        ),
+        "Where everything is forbidden the weights returned are zeros but the output is NaN: it "
+        "was made before the weights were cleaned. Set the weights to 0 first.",
+    ),
+    Mistake(
+        "empty-row-uniform-in-weights",
+        lambda q, k, v, mask=None: (
+            _attention()(q, k, v, mask)[0],
+            _fill(-1e9)(q, k, v, mask)[1],
+        ),
+        "Where everything is forbidden the output is zeros but the weights returned are uniform. "
+        "Set the weights to 0 first, where `mask.any(-1, keepdim=True)` is False.",
     ),
     Mistake(
         "empty-row-everywhere",
@@ -710,6 +735,11 @@ OUTPUT_MISTAKES = (
         _attention(output=lambda weights, q, k, v: weights.mT @ v),
         "The weights are transposed before they meet the values. Row i of the weights mixes the "
         "values for query i: `weights @ v`.",
+    ),
+    Mistake(
+        "output-transposed",
+        _attention(output=lambda weights, q, k, v: (weights @ v).mT),
+        "The output is transposed, (d_v, n_q). Rows are queries: `weights @ v`, (..., n_q, d_v).",
     ),
     Mistake(
         "output-scaled",

@@ -253,6 +253,12 @@ MISTAKES = (
         "weights do not sum to 1. Divide by `exponentials.sum(dim, keepdim=True)`.",
     ),
     Mistake(
+        "divided-by-size-of-tensor",
+        lambda x, dim=-1: (x - x.amax(dim, keepdim=True)).exp() / x.numel(),
+        "The exponentials are divided by the number of entries of the tensor instead of by their "
+        "sum, so the weights do not sum to 1. Divide by `exponentials.sum(dim, keepdim=True)`.",
+    ),
+    Mistake(
         "two-norm",
         _l2,
         "The exponentials are divided by their length (the 2-norm), so their squares sum to 1. "
@@ -286,6 +292,21 @@ MISTAKES = (
         "squares",
         lambda x, dim=-1: x.square() / x.square().sum(dim, keepdim=True),
         "Squares are normalised instead of exponentials, so -3 weighs as much as 3. Take exp.",
+    ),
+    Mistake(
+        "rectified",
+        lambda x, dim=-1: x.relu() / x.relu().sum(dim, keepdim=True),
+        "Negative entries are cut off (ReLU) and the rest divided by its sum. A softmax takes the "
+        "exponential, which is positive for every number, so every entry gets a share.",
+    ),
+    Mistake(
+        "between-minimum-and-maximum",
+        lambda x, dim=-1: (
+            (x - x.amin(dim, keepdim=True))
+            / (x.amax(dim, keepdim=True) - x.amin(dim, keepdim=True))
+        ),
+        "x is stretched between its minimum and maximum, so the entries lie in [0, 1] but do not "
+        "sum to 1. Take the exponential and divide by its sum along `dim`.",
     ),
     Mistake(
         "absolute-values",
@@ -386,6 +407,20 @@ MISTAKES = (
         "there is no NaN to hide.",
     ),
     Mistake(
+        "nan-replaced-by-one",
+        lambda x, dim=-1: torch.nan_to_num(_normalised(x, 0.0, dim), nan=1.0),
+        "The exponential overflows and the NaN is replaced afterwards by a number. It hides the "
+        "overflow and loses the ratios of the weights. Subtract the maximum along `dim` before "
+        "exp, and there is no NaN to hide.",
+    ),
+    Mistake(
+        "global-max-and-small-denominator",
+        lambda x, dim=-1: (lambda e: e / (e.sum(dim, keepdim=True) + 1e-9))((x - x.max()).exp()),
+        _GLOBAL_MAX
+        + " A small number in the denominator, or replacing the NaN afterwards, only turns "
+        "it into weights of 0.",
+    ),
+    Mistake(
         "small-denominator",
         lambda x, dim=-1: (lambda e: e / (e.sum(dim, keepdim=True) + 1e-9))(x.exp()),
         "A small number in the denominator avoids 0 / 0, but exp still overflows for large x, and "
@@ -409,6 +444,11 @@ MISTAKES = (
         "powers-of-two",
         lambda x, dim=-1: softmax(x * 0.6931471805599453, dim),
         "The powers are of base 2, not e: the weights are too flat. Use `exp`, not `exp2`.",
+    ),
+    Mistake(
+        "powers-of-ten",
+        lambda x, dim=-1: softmax(x * 2.302585092994046, dim),
+        "The powers are of base 10, not e: the weights are too sharp. Use `exp`.",
     ),
     Mistake(
         "scaled",

@@ -144,6 +144,17 @@ MISTAKES = (
         "The diagonal is 1 - p_i; it is p_i (1 - p_i). Near p_i = 1 and near p_i = 0 it vanishes.",
     ),
     Mistake(
+        "complement-for-p",
+        lambda p: torch.diag(1 - p) - torch.outer(p, p),
+        "diag(1 - p) stands where diag(p) belongs, so the rows do not sum to 0. It is diag(p) "
+        "minus the outer product; the factor 1 - p_i comes out of the two by itself.",
+    ),
+    Mistake(
+        "half",
+        lambda p: (torch.diag(p) - torch.outer(p, p)) / 2,
+        "Everything is half of what it should be. There is no factor in diag(p) - p p^T.",
+    ),
+    Mistake(
         "one-minus-on-both",
         lambda p: torch.outer(p, 1 - p),
         "p_i (1 - p_j) stands everywhere. That is right on the diagonal only; off it delta_ij is "

@@ -42,6 +42,11 @@ def _by_count(tokens: Tensor, pad_id: int) -> Tensor:
     return torch.arange(tokens.size(1))[None] < lengths[:, None]
 
 
+def _length_by_argmax(tokens: Tensor, pad_id: int) -> Tensor:
+    lengths = (tokens == pad_id).long().argmax(dim=1)  # 0 where there is no pad at all
+    return torch.arange(tokens.size(1)) < lengths[:, None]
+
+
 def _up_to_the_first_pad(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != pad_id).long().cumprod(dim=1).bool()
 
@@ -145,6 +150,13 @@ MISTAKES = (
         "stops-at-first-pad",
         lambda t, pad=0: _up_to_the_first_pad(t, pad)[:, None, None],
         _RIGHT_ONLY.format(how="everything from the first pad on is hidden"),
+    ),
+    Mistake(
+        "length-by-argmax",
+        lambda t, pad=0: _length_by_argmax(t, pad)[:, None, None],
+        "The length is taken from the place of the first pad (`argmax`), which is 0 for a "
+        "sentence without padding: all of it is hidden. And it is right only for padding at the "
+        "end. Decide token by token: `tokens != pad_id`.",
     ),
     Mistake(
         "counts-tokens",

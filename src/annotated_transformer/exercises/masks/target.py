@@ -115,6 +115,18 @@ _KEY_INVERTED = (
 MISTAKES = (
     Mistake("or-for-and", lambda t, pad=0: _keys(t, pad) | _causal(t), _OR),
     Mistake(
+        "or-of-future",
+        lambda t, pad=0: _keys(t, pad) | ~_causal(t),
+        "The future is allowed instead of the past, and joined with *or*: `|`. Take the lower "
+        "triangle, `tril()`, and join with `&`.",
+    ),
+    Mistake(
+        "or-of-padding",
+        lambda t, pad=0: ~_keys(t, pad) | _causal(t),
+        "Padding is allowed everywhere: `tokens == pad_id` is joined with *or*. Real tokens are "
+        "`!=`, and both conditions must hold: `&`.",
+    ),
+    Mistake(
         "only-causal",
         lambda t, pad=0: _causal(t).expand(t.size(0), 1, -1, -1),
         "Only the causal half is there, the padding half is missing: pads among the keys stay "

@@ -363,6 +363,48 @@ def _unsplit(scale_by_head: bool) -> Candidate:
     return implementation
 
 
+def _one_length(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    n_heads: int,
+    mask: Mask = None,
+) -> Tensor:
+    """Keys and values are cut with the length of the queries: an error unless n_k equals n_q."""
+    batch, n, width = query.shape
+    q, k, v = (
+        (x @ w).view(batch, n, n_heads, width // n_heads).transpose(1, 2)
+        for x, w in ((query, w_q), (key, w_k), (value, w_v))
+    )
+    return _merge(_weights(_scores(q, k, n_heads), mask) @ v) @ w_o
+
+
+def _sliced_inputs(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    w_o: Tensor,
+    n_heads: int,
+    mask: Mask = None,
+) -> Tensor:
+    """Each head projects its own columns of the inputs only."""
+    d_k = w_q.size(0) // n_heads
+    own = torch.kron(torch.eye(n_heads), torch.ones(d_k, d_k)).to(w_q.dtype)
+    layer: Tensor = _layer()(query, key, value, w_q * own, w_k * own, w_v * own, w_o, n_heads, mask)
+    return layer
+
+
+def _last_head_only(heads: Tensor) -> Tensor:
+    return heads[:, -1].repeat(1, 1, heads.size(1))
+
+
 def _weights_shared(scores: Tensor, mask: Mask) -> Tensor:
     weights = _weights(scores, mask)
     return weights.mean(1, keepdim=True).expand_as(weights)
@@ -468,6 +510,30 @@ HEAD_MISTAKES = (
         "first-head-only",
         _layer(merge=lambda heads: heads, finish=_first_head_only),
         "Only the first head reaches the output. All are concatenated before w_o.",
+    ),
+    Mistake(
+        "last-head-only",
+        _layer(merge=_last_head_only),
+        "Only one head reaches the output, repeated: each pass of the loop overwrites what the "
+        "one before found. Collect the heads and concatenate them.",
+    ),
+    Mistake(
+        "view-after-transpose",
+        _layer(merge=lambda heads: heads.transpose(1, 2).view(len(heads), heads.size(2), -1)),
+        "`view` after `transpose` fails when the heads are merged: the numbers are no longer in "
+        "the order that the view needs. Use `reshape`, or `contiguous()` before `view`.",
+    ),
+    Mistake(
+        "one-length-for-all",
+        _one_length,
+        "Keys and values are cut into heads with the length of the queries, which fails as soon "
+        "as n_k differs from n_q, as in cross-attention. Take each tensor's own length.",
+    ),
+    Mistake(
+        "inputs-sliced",
+        _sliced_inputs,
+        "Each head gets only its own slice of the inputs' columns. In the paper every head "
+        "projects the whole d_model: first `x @ w`, all columns, then split.",
     ),
     Mistake(
         "heads-not-merged",
@@ -638,6 +704,12 @@ MASK_MISTAKES = (
         "no-softmax",
         _layer(weights=lambda scores, mask: _masked(scores, mask, 0.0)),
         "The softmax is missing: raw scores are used as weights.",
+    ),
+    Mistake(
+        "scores-transposed",
+        _layer(scores=lambda q, k, n_heads: k @ q.mT / math.sqrt(q.size(-1))),
+        "The scores are transposed, k q^T: keys stand in the rows. Rows are queries: "
+        "`q @ k.transpose(-2, -1)`.",
     ),
     Mistake(
         "keys-as-values",

@@ -145,6 +145,20 @@ SPLIT_MISTAKES = (
         "are mixed. Reshape to (B, n, h, d_k) first, transpose afterwards.",
     ),
     Mistake(
+        "view-then-transpose-widths",
+        lambda x, h: x.reshape(x.size(0), h, x.size(2) // h, x.size(1)).mT,
+        "The tensor is reshaped to (B, h, d_k, n) directly, then positions and width are "
+        "exchanged: the shape is right, but the reshape has already mixed positions and columns. "
+        "Reshape to (B, n, h, d_k) first, then `transpose(1, 2)`.",
+    ),
+    Mistake(
+        "view-heads-before-batch",
+        lambda x, h: x.reshape(h, x.size(0), x.size(1), x.size(2) // h).transpose(0, 1),
+        "The tensor is reshaped to (h, B, n, d_k) directly: a reshape only cuts the numbers in "
+        "their order, so sentences and positions are mixed. Reshape to (B, n, h, d_k), then "
+        "`transpose(1, 2)`.",
+    ),
+    Mistake(
         "heads-reversed",
         _reversed_heads,
         "The heads come in reverse order: head 0 has the last columns. Head i has columns i*d_k "
