@@ -348,8 +348,8 @@ SCALED_DOT_PRODUCT = Exercise(
             "forbidden-is-zero",
             _forbidden_weight_is_zero,
             "A forbidden key has a weight that is not 0. Where the mask is False the score has to "
-            "be -inf before the softmax, so that the weight is exactly 0; any ordinary number leaves "
-            "it a share.",
+            "be -inf before the softmax, so that the weight is exactly 0; any ordinary number "
+            "leaves it a share.",
         ),
         Invariant(
             "weights-explain-output",
