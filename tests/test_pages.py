@@ -187,6 +187,14 @@ def test_exercises_are_all_named() -> None:
     assert f"{len(named)} exercises" in read("index")
 
 
+def test_exercises_are_in_the_chapter_that_is_named() -> None:
+    rows = re.findall(r"\* - `([a-z_.]+)`\n  - .+\n  - \[.+\]\((.+)\)", read("exercises"))
+    assert len(rows) == len(ids())
+    for exercise_id, notebook in rows:
+        chapter = (BOOK / notebook).read_text("utf-8")
+        assert f'check(\\"{exercise_id}\\"' in chapter, f"{notebook} does not check {exercise_id}"
+
+
 def test_the_quoted_sentence_is_what_the_check_says() -> None:
     quoted = read("exercises").partition("```{epigraph}\n")[2].partition("```\n")[0]
     (exercise,) = [e for e in catalogue().values() if e.id == "attention.scaled_dot_product"]

@@ -194,4 +194,4 @@ def _consequence_table(consequences: Sequence[Consequence]) -> str:
 
 
 def _run_summary(run: RecordedRun) -> str:
-    return f"### {run.title}\n\n```\n{run.command}\n```\n\n{score_table(run)}\n"
+    return f"### {run.title}\n\n```text\n{run.command}\n```\n\n{score_table(run)}\n"

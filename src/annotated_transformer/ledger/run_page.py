@@ -41,7 +41,7 @@ alike.
 NO_RUNS = """\
 No run on this corpus has been recorded yet. To make one:
 
-```
+```text
 annotated-transformer train --preset tiny --data multi30k --run-dir runs/multi30k
 ```
 """
@@ -68,7 +68,7 @@ def _run_part(run: RecordedRun) -> list[str]:
     parts = [f"## {run.title}", ""]
     if run.status != "finished":
         parts += [f"**This run {run.status}.** It is kept as it is.", ""]
-    parts += ["```", run.command, *run.evaluation_commands, "```", ""]
+    parts += ["```text", run.command, *run.evaluation_commands, "```", ""]
     parts += [_facts_of_run(run), "", "### Scores", "", score_table(run), ""]
     if run.metrics:
         parts += ["### Curve", "", _curve(run), ""]
