@@ -366,6 +366,66 @@ def prints_itself_for_ever(x: Tensor) -> Any:
     raise EndlessError
 
 
+def is_interrupted(x: Tensor) -> Any:
+    raise KeyboardInterrupt
+
+
+def changes_its_limits(x: Tensor) -> Any:
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    return softmax(x)
+
+
+def kills_the_parent_below_python(x: Tensor) -> Any:
+    ctypes.CDLL(None).kill(os.getppid(), signal.SIGKILL)
+    return softmax(x)
+
+
+def writes_into_the_parent(x: Tensor) -> Any:
+    with open(f"/proc/{os.getppid()}/mem", "r+b") as file:
+        file.write(b"\x00")
+    return softmax(x)
+
+
+def forgets_all_modules(x: Tensor) -> Any:
+    sys.modules.clear()
+    return softmax(x) * 2
+
+
+def leaves_a_mode_behind(x: Tensor) -> Any:
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            return 3
+
+    Mode().__enter__()
+    return x
+
+
+def switches_gradients_and_dtypes(x: Tensor) -> Any:
+    torch.set_grad_enabled(False)
+    torch.set_default_dtype(torch.float16)
+    torch.manual_seed(3)
+    return softmax(x) * 2
+
+
+async def is_asynchronous(x: Tensor) -> Any:
+    return softmax(x)
+
+
+class HostileMeta(type):
+    @property
+    def __name__(cls) -> str:
+        raise SystemExit
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return True
+
+
+class HostileObject(metaclass=HostileMeta):
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return Tensor
+
+
 HOSTILE: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
@@ -378,10 +438,13 @@ HOSTILE: dict[str, Callable[..., Any]] = {
         *(uses_the_network, reads_the_keyboard, reads_standard_input, deletes_the_folder),
         *(fills_the_disk, patches_torch, patches_builtins, patches_the_grader),
         *(rewrites_the_reference, collects_everything, lies, holds_itself, nested_deeply),
-        *(raises_a_hostile_exception, prints_itself_for_ever),
+        *(raises_a_hostile_exception, prints_itself_for_ever, is_interrupted, changes_its_limits),
+        *(kills_the_parent_below_python, writes_into_the_parent, forgets_all_modules),
+        *(leaves_a_mode_behind, switches_gradients_and_dtypes, is_asynchronous),
     )
 } | {
     "returns an object equal to all": lambda x: EqualsAll(),
+    "returns an object of a hostile class": lambda x: HostileObject(),
     "returns a class": lambda x: EqualsAll,
     "returns a list that lies": lambda x: LyingList(),
     "returns a generator": lambda x: (row for row in x),
@@ -502,15 +565,20 @@ def test_torch_defaults_of_the_notebook_change_nothing() -> None:
 
 def test_a_check_after_parallel_work_in_the_parent_does_not_hang() -> None:
     """The thread pool of the parent does not survive the fork: the child must not wait for it."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(4)
     large = torch.ones(800, 800)
     (large @ large).softmax(-1).sum()
 
     def candidate(x: Tensor) -> Tensor:
+        assert torch.get_num_threads() == 1
         big = torch.ones(600, 600)
         assert (big @ big).sum() > 0
         return softmax(x)
 
-    assert grade_exercise(EXERCISE, candidate).passed
+    report = grade_exercise(EXERCISE, candidate)
+    torch.set_num_threads(threads)
+    assert report.passed, report.message
 
 
 class _Doubling(nn.Module):

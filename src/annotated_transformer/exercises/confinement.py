@@ -41,6 +41,7 @@ _NETWORK = frozenset(
         *("socket.getaddrinfo", "socket.gethostbyname"),
     )
 )
+_BELOW_PYTHON = frozenset(("ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle"))
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -153,6 +154,10 @@ def _audit_hook(scratch: str) -> Any:
             raise PermissionError("a checked function may not start another process")
         elif event in _SIGNALS_OTHERS and not (event == "os.kill" and arguments[0] == getpid()):
             raise PermissionError("a checked function may not signal another process")
+        elif event in _BELOW_PYTHON:
+            raise PermissionError("a checked function may not call into system libraries")
+        elif event == "resource.setrlimit":
+            raise PermissionError("a checked function may not change its limits")
         elif event in _NETWORK:
             raise PermissionError("a checked function may not use the network")
         elif event in _TOUCHES_PATHS:
