@@ -98,7 +98,7 @@ check: setup
 
 test-code: setup node_modules/.installed
 	@echo "== Code and exercises"
-	@$(RUN) -m pytest -n $(WORKERS) --dist loadscope --ignore tests/test_site.py $(if $(DATA_DIR),--data-dir $(DATA_DIR))
+	@$(RUN) -m pytest -n $(WORKERS) --dist loadscope tests --ignore tests/test_site.py $(if $(DATA_DIR),--data-dir=$(DATA_DIR))
 
 # Twice, because a notebook that passes once may have been lucky.
 test-notebooks: setup
