@@ -18,6 +18,7 @@ from annotated_transformer.ledger.facts import (
 )
 from annotated_transformer.ledger.measuring import VOCAB_SIZE, build_without_weights
 from annotated_transformer.ledger.rows import Finding
+from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.training.schedule import noam_rate
 from annotated_transformer.training.settings import TrainingConfig
@@ -233,18 +234,25 @@ def parameter_count(preset: str) -> Callable[[], Finding]:
 
 
 def implied_vocabularies() -> Finding:
-    """The vocabulary at which each printed count would come out, smallest and largest."""
+    """The vocabularies at which each printed count, which is rounded, could come out."""
     implied = {}
-    for preset in ("base", "B1", "B2", "C1", "C2", "C3", "C4", "C5", "C6", "C7", "big"):
-        printed = table_3_row(preset).printed_millions
-        assert printed is not None
-        model = build_without_weights(preset)
-        rest = model.num_parameters() - VOCAB_SIZE * model.config.d_model
-        implied[preset] = (printed * 1e6 - rest) / model.config.d_model
-    low, high = min(implied, key=implied.__getitem__), max(implied, key=implied.__getitem__)
+    for row in TABLE_3:
+        if row.printed_millions is not None:
+            model = build_without_weights(row.preset)
+            width = model.config.d_model
+            rest = model.num_parameters() - VOCAB_SIZE * width
+            implied[row.preset] = tuple(
+                ((row.printed_millions + half) * 1e6 - rest) / width for half in (-0.5, 0.5)
+            )
+    lowest = min(implied, key=lambda preset: implied[preset][1])
+    highest = max(implied, key=lambda preset: implied[preset][0])
+    asked = "; ".join(
+        f"row {preset} asks for {implied[preset][0]:,.0f} to {implied[preset][1]:,.0f} tokens"
+        for preset in (lowest, highest)
+    )
     return Finding(
-        f"from {implied[low]:,.0f} tokens (row {low}) to {implied[high]:,.0f} (row {high}): no "
-        "single vocabulary gives every printed count"
+        f"{asked}; no single vocabulary gives every printed count",
+        implied[lowest][1] < implied[highest][0],
     )
 
 
