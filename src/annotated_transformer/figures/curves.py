@@ -41,8 +41,8 @@ def draw_curves(
     y_label: str,
     log_x: bool = False,
     log_y: bool = False,
-    width: float = 5.8,
-    height: float = 3.4,
+    width: float = 5.2,
+    height: float = 3.2,
 ) -> dict[str, Array]:
     """Draw curves over one variable.
 
