@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 import address
 import build_book
+from annotated_transformer.cli import build_parser
 from annotated_transformer.figures.style import PALETTE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -161,6 +163,29 @@ def test_no_tracked_file_is_large() -> None:
 def test_no_front_end_library_is_in_git() -> None:
     names = [path.relative_to(ROOT).as_posix() for path in tracked_files()]
     assert [n for n in names if n.endswith(".min.js") or n.startswith("node_modules")] == []
+
+
+# --- README --------------------------------------------------------------------------------------
+
+
+def readme_commands() -> list[list[str]]:
+    """The calls of the command line that README.md shows, without their explanations."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^ {4}annotated-transformer (.+)$", readme, flags=re.MULTILINE)
+    return [shlex.split(re.split(r" {3,}", line)[0]) for line in lines]
+
+
+@pytest.mark.parametrize("call", readme_commands(), ids=lambda call: " ".join(call[:2]))
+def test_commands_of_the_readme_exist(call: list[str]) -> None:
+    build_parser().parse_args(call)  # exits with 2 where the call is wrong
+
+
+def test_targets_of_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for page in ("README.md", "CONTRIBUTING.md", "book/how_to_use.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for target in re.findall(r"(?:`|^ {4}|^)make ([a-z][a-z-]+)", text, flags=re.MULTILINE):
+            assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), f"{page}: {target}"
 
 
 # --- one palette ----------------------------------------------------------------------------------
