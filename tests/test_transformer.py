@@ -119,10 +119,12 @@ def test_the_whole_is_its_parts():
     torch.testing.assert_close(model(SRC, TGT), logits)
     torch.testing.assert_close(model(SRC, TGT, src_mask, tgt_mask), logits)
     torch.testing.assert_close(model.encode(SRC, src_mask), memory)
-    x = math.sqrt(8) * model.source_embedding.table.weight[SRC] + model.source_embedding.positions(
-        4
-    )
+    table = model.source_embedding.table.weight
+    x = math.sqrt(8) * table[SRC] + model.source_embedding.positions(4)
     torch.testing.assert_close(memory, model.encoder(x, src_mask))
+    y = math.sqrt(8) * table[TGT] + model.target_embedding.positions(3)
+    hidden = model.decoder(y, memory, src_mask, tgt_mask)
+    torch.testing.assert_close(model.decode(memory, TGT, src_mask), hidden)
 
 
 def test_given_masks_are_used():
