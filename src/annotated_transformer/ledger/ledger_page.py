@@ -83,7 +83,7 @@ def _table(
     for row in rows:
         lines += list_table_row(
             [
-                _paper_side([facts[fact] for fact in row.facts]),
+                [_fact_text(facts[fact]) for fact in row.facts],
                 [*_our_side(row, cells), *_where(row, cells, runs)],
             ]
         )
@@ -111,14 +111,6 @@ def list_table_row(cells: Sequence[Sequence[str]]) -> list[str]:
         for paragraph in paragraphs[1:]:
             lines += ["", *(f"    {line}".rstrip() for line in paragraph.splitlines())]
     return lines
-
-
-def _paper_side(facts: Sequence[Fact]) -> list[str]:
-    """The facts of a row; many cells of one table are folded into one paragraph."""
-    if len(facts) > 6 and len({fact.place for fact in facts}) == 1:
-        told = [f"{fact.says} {anchored_id(fact.id)}" for fact in facts]
-        return [f"**{facts[0].place}.** " + " ".join(told)]
-    return [_fact_text(fact) for fact in facts]
 
 
 def _fact_text(fact: Fact) -> str:
@@ -161,8 +153,8 @@ def _finding_text(finding: Finding, because: str) -> str:
 
 
 def _capital(text: str) -> str:
-    """A sentence's first letter; a symbol such as d_k stays as it is."""
-    return text if text[1:2] == "_" else text[:1].upper() + text[1:]
+    """A sentence's first letter; a symbol such as d_k or n stays as it is."""
+    return text if text[1:2] in ("_", " ") else text[:1].upper() + text[1:]
 
 
 def _where(row: Row, cells: Sequence[LedgerCell], runs: Sequence[RecordedRun]) -> list[str]:
