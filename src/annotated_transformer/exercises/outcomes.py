@@ -19,7 +19,7 @@ from annotated_transformer.exercises.values import pack, unpack
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__))
 _TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__))
-_DTYPE_COMPLAINT = re.compile(r"dtype|scalar type|Double|Float\b|float32|float64")
+_DTYPE_COMPLAINT = re.compile(r"dtype|scalar type|Double|Float\b|float32|float64|without overflow")
 
 
 def _no_arguments(generator: torch.Generator, dtype: torch.dtype) -> Call:

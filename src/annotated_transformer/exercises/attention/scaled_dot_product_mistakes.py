@@ -230,6 +230,18 @@ SCORE_MISTAKES = (
         "heads it exchanges heads and keys. Count from the end: `k.transpose(-2, -1)`.",
     ),
     Mistake(
+        "permute-three-axes",
+        _attention(scores=lambda q, k, v: q @ k.permute(0, 2, 1) / math.sqrt(q.size(-1))),
+        "`k.permute(0, 2, 1)` works for exactly three axes; matrices without a batch and inputs "
+        "with heads fail. Count from the end: `k.transpose(-2, -1)`.",
+    ),
+    Mistake(
+        "permute-four-axes",
+        _attention(scores=lambda q, k, v: q @ k.permute(0, 1, 3, 2) / math.sqrt(q.size(-1))),
+        "`k.permute(0, 1, 3, 2)` works for exactly four axes; inputs without heads fail. Count "
+        "from the end: `k.transpose(-2, -1)`.",
+    ),
+    Mistake(
         "scores-transposed",
         _attention(scores=lambda q, k, v: k @ q.mT / math.sqrt(q.size(-1))),
         "The scores are transposed: `k @ q^T` has a row for each key, (n_k, n_q). Rows are "
@@ -400,6 +412,11 @@ def _softmax_twice(scores: Tensor, mask: Mask) -> Tensor:
 
 def _mask_added(scores: Tensor, mask: Mask) -> Tensor:
     return (scores if mask is None else scores + mask).softmax(-1)
+
+
+def _axis_added(scores: Tensor, mask: Mask) -> Tensor:
+    scores = scores if mask is None else scores.masked_fill(~mask.unsqueeze(1), float("-inf"))
+    return scores.softmax(-1).nan_to_num(0.0)
 
 
 def _first_row_for_all(scores: Tensor, mask: Mask) -> Tensor:
@@ -622,6 +639,12 @@ WEIGHT_MISTAKES = (
         "very places that are allowed. Use `masked_fill(~mask, float('-inf'))`.",
     ),
     Mistake(
+        "mask-axis-added",
+        _attention(weights=_axis_added),
+        "An axis is put into the mask (`unsqueeze(1)`), as some libraries do for masks without a "
+        "head axis. Here the mask already broadcasts to (..., n_q, n_k): use it as it comes.",
+    ),
+    Mistake(
         "mask-transposed",
         _attention(weights=_transposed_mask),
         "The mask is transposed: keys are masked where queries should be. Its rows are queries "
@@ -701,6 +724,10 @@ WEIGHT_MISTAKES = (
         "them. Once is right.",
     ),
 )
+
+
+def _dropped(rate: float) -> Callable[[Tensor, Mask], Tensor]:
+    return lambda scores, mask: F.dropout(right_weights(scores, mask), rate)
 
 
 def _by_scale(weights: Tensor, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -784,6 +811,16 @@ OUTPUT_MISTAKES = (
         ),
         "The queries are added to the output (a residual connection). That belongs to the layer "
         "around attention; here it is `weights @ v` alone.",
+    ),
+    *(
+        Mistake(
+            f"dropout-{rate}-on-weights",
+            _attention(weights=_dropped(rate)),
+            "Dropout is applied to the weights, so the result is random and the weights no longer "
+            "sum to 1. The function asked for has no dropout, and the paper's has none at this "
+            "place.",
+        )
+        for rate in (0.1, 0.5)
     ),
     Mistake(
         "dropout-on-output",
@@ -907,6 +944,12 @@ RETURN_MISTAKES = (
         lambda q, k, v, mask=None: _attention()(q.detach(), k.detach(), v.detach(), mask),
         "The values are right, but `detach` (or `no_grad`, `.data`, NumPy) cuts the graph: no "
         "gradient reaches q, k and v, and nothing learns. Leave it out.",
+    ),
+    Mistake(
+        "weights-without-gradient",
+        lambda q, k, v, mask=None: _attention()(q.detach(), k.detach(), v, mask),
+        "The weights are computed without a gradient (`no_grad` or `detach`): none reaches q and "
+        "k, so the model can never learn where to look. Leave it out.",
     ),
     Mistake(
         "weights-detached",

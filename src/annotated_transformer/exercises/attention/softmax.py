@@ -259,6 +259,20 @@ MISTAKES = (
         "sum, so the weights do not sum to 1. Divide by `exponentials.sum(dim, keepdim=True)`.",
     ),
     Mistake(
+        "one-added-to-denominator",
+        lambda x, dim=-1: (lambda e: e / (1 + e.sum(dim, keepdim=True)))(
+            (x - x.amax(dim, keepdim=True)).exp()
+        ),
+        "1 is added to the denominator, so the weights sum to less than 1. Divide by the plain "
+        "sum of the exponentials; the maximum subtracted, it can not be 0.",
+    ),
+    Mistake(
+        "axis-not-moved-back",
+        lambda x, dim=-1: softmax(x.transpose(dim, -1), -1),
+        "The axis `dim` is moved to the end for the softmax but not moved back, so the result is "
+        "transposed. Move it back, or pass `dim` to the maximum and to the sum instead.",
+    ),
+    Mistake(
         "two-norm",
         _l2,
         "The exponentials are divided by their length (the 2-norm), so their squares sum to 1. "
@@ -269,6 +283,18 @@ MISTAKES = (
         lambda x, dim=-1: torch.log_softmax(x, dim),
         "This is the logarithm of the softmax (`x - logsumexp(x)`): all entries are negative or "
         "0. Take `exp` of it, or divide the exponentials by their sum.",
+    ),
+    Mistake(
+        "negative-log-softmax",
+        lambda x, dim=-1: -torch.log_softmax(x, dim),
+        "This is the negative logarithm of the softmax (`logsumexp(x) - x`), a loss. Take "
+        "`exp(x - logsumexp(x))`, or divide the exponentials by their sum.",
+    ),
+    Mistake(
+        "log-sum-exp",
+        lambda x, dim=-1: torch.logsumexp(x, dim),
+        "This is the logarithm of the denominator, one number a slice. Every entry of x gets a "
+        "weight: `exp(x - logsumexp(x, dim, keepdim=True))`.",
     ),
     Mistake(
         "sigmoid",
@@ -365,6 +391,12 @@ MISTAKES = (
         _scaled_by_own_maximum,
         "x is divided by its maximum instead of having it subtracted. That changes the ratios of "
         "the exponentials, and with them the weights. Subtraction cancels, division does not.",
+    ),
+    Mistake(
+        "divided-by-largest-magnitude",
+        lambda x, dim=-1: _normalised(x / x.abs().max(), 0.0, dim),
+        "x is divided by its largest absolute value instead of having its maximum subtracted. "
+        "That changes the ratios of the exponentials, and with them the weights.",
     ),
     Mistake(
         "maximum-subtracted-late",

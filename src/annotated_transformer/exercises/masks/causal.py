@@ -176,6 +176,12 @@ MISTAKES = (
         "the reverse of what is meant. Allow j <= i, the lower triangle with its diagonal.",
     ),
     Mistake(
+        "previous-only",
+        lambda n: torch.ones(n, n, dtype=torch.bool).tril(-1).triu(-1),
+        "Each query sees only the one key before it. It may attend to itself and to the whole "
+        "past: compare positions with `j <= i`.",
+    ),
+    Mistake(
         "window-of-two",
         lambda n: causal_mask(n) & torch.ones(n, n, dtype=torch.bool).triu(-1),
         "Each query sees itself and one key before it, a window. The causal mask hides only the "

@@ -530,6 +530,12 @@ HEAD_MISTAKES = (
         "as n_k differs from n_q, as in cross-attention. Take each tensor's own length.",
     ),
     Mistake(
+        "first-columns-for-all-heads",
+        _layer(split=lambda x, h: _split(x, h)[:, :1].expand(-1, h, -1, -1)),
+        "Every head uses the same first d_k columns of the projections, so all heads are equal. "
+        "Head i has columns i*d_k to (i+1)*d_k: let the slice move with i.",
+    ),
+    Mistake(
         "inputs-sliced",
         _sliced_inputs,
         "Each head gets only its own slice of the inputs' columns. In the paper every head "

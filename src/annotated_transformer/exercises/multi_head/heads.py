@@ -195,6 +195,13 @@ SPLIT_MISTAKES = (
         "need an axis of their own: `torch.stack(heads, dim=1)`.",
     ),
     Mistake(
+        "positions-cut",
+        lambda x, h: torch.stack(x.chunk(h, dim=1), dim=1),
+        "The positions are cut into n_heads pieces, not the columns (`chunk(..., dim=1)`): each "
+        "head would see a part of the sentence. Every head sees every token, and d_k of its "
+        "columns: cut the last axis.",
+    ),
+    Mistake(
         "same-columns",
         lambda x, h: x[:, None, :, : x.size(2) // h].expand(-1, h, -1, -1),
         "Every head gets the same first d_k columns. Head i has columns i*d_k to (i+1)*d_k: let "
