@@ -372,6 +372,7 @@ def test_a_record_is_made_and_read_again(tmp_path: Path) -> None:
         ({"score_files": []}, "has no scores"),
         ({"sources": {"test": Path(__file__)}}, "must be the source of line n"),
         ({"run_dir": Path("nowhere")}, "is missing"),
+        ({"commit": "no-such-commit"}, "has no such commit"),
     ],
 )
 def test_an_unsound_record_is_refused_and_leaves_nothing(

@@ -51,6 +51,7 @@ def _register_record(parser: argparse.ArgumentParser) -> None:
     )
     add("--source-text", action="append", default=[], metavar="SPLIT=FILE", help="for six examples")
     add("--status", choices=STATUSES, default="finished")
+    add("--commit", default="", help="the commit that trained it, if not the present one")
     add("--badly", action="append", default=[], help="what went badly, a sentence; repeatable")
 
 
@@ -90,6 +91,7 @@ def run_record(arguments: argparse.Namespace) -> int:
         sources=_by_split(arguments.source_text),
         status=arguments.status,
         badly=arguments.badly,
+        commit=arguments.commit,
     )
     run = record_run(request, parse_command)
     print(f"results/{run.name} recorded. Now `annotated-transformer ledger build`.")

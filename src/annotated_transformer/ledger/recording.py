@@ -46,6 +46,7 @@ class Request:
         sources: the source text by split, to show a handful of sentences.
         status: how the run ended.
         badly: sentences about what went badly.
+        commit: the commit that trained it, where it is not the one checked out now.
     """
 
     run_dir: Path
@@ -59,6 +60,7 @@ class Request:
     sources: dict[str, Path] = field(default_factory=dict)
     status: str = "finished"
     badly: Sequence[str] = ()
+    commit: str = ""
 
 
 def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
@@ -129,7 +131,7 @@ def _describe(request: Request, configuration: dict[str, Any]) -> dict[str, Any]
         },
         "seeds": {"training": training.get("seed", 0)},
         "data": without_local_paths(configuration.get("data", {})),
-        "code_version": code_version(),
+        "code_version": code_version(request.commit),
         "hardware": hardware(),
         "software": software(),
         "cost": {
@@ -261,22 +263,33 @@ def software() -> dict[str, str]:
     return versions
 
 
-def code_version() -> dict[str, Any]:
-    """The commit of the repository, and whether the package was changed on top of it."""
+def code_version(stated: str = "") -> dict[str, Any]:
+    """The commit of the repository, and whether the package was changed on top of it.
 
-    def git(*arguments: str) -> str:
-        try:
-            finished = subprocess.run(
-                ["git", *arguments], capture_output=True, text=True, check=True, timeout=30
-            )
-        except (OSError, subprocess.SubprocessError):
-            return ""
-        return finished.stdout.strip()
+    Args:
+        stated: a commit to record instead of the one checked out; marked as stated.
 
-    return {
-        "commit": git("rev-parse", "HEAD"),
-        "changed": bool(git("status", "--porcelain", "src")),
-    }
+    Raises:
+        CallError: if the repository has no such commit.
+    """
+    if stated:
+        commit = _git("rev-parse", "--verify", "--quiet", f"{stated}^{{commit}}")
+        if not commit:
+            raise CallError(f"--commit {stated}: the repository has no such commit.")
+        return {"commit": commit, "changed": False, "stated": True}
+    changed = bool(_git("status", "--porcelain", "src"))
+    return {"commit": _git("rev-parse", "HEAD"), "changed": changed}
+
+
+def _git(*arguments: str) -> str:
+    """What git prints, or "" where it fails."""
+    try:
+        finished = subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, check=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return finished.stdout.strip()
 
 
 def _write(path: Path, values: Any) -> None:

@@ -97,7 +97,8 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"{hardware.get('memory_gib', '?')} GiB of memory",
         f"- Software: {', '.join(f'{name} {number}' for name, number in run.software.items())}",
         f"- Code: commit `{run.code_version['commit'][:12]}`"
-        + (" with changes on top" if run.code_version.get("changed") else ""),
+        + (" with changes on top" if run.code_version.get("changed") else "")
+        + (", as stated by whoever recorded it" if run.code_version.get("stated") else ""),
         f"- Data: {_data_line(run.data)}",
     ]
     return "\n".join(lines)
