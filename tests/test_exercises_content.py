@@ -31,7 +31,8 @@ from annotated_transformer.exercises.multi_head.attention import (
     multi_head_attention,
 )
 from annotated_transformer.exercises.multi_head.equivariance import equivariance_error
-from annotated_transformer.exercises.multi_head.heads import merge_heads, split_heads
+from annotated_transformer.exercises.multi_head.merge_heads import merge_heads
+from annotated_transformer.exercises.multi_head.split_heads import split_heads
 
 EXERCISES = (*attention.EXERCISES, *masks.EXERCISES, *multi_head.EXERCISES)
 SEEDS = (0, 1, 2, 3, 17)

@@ -6,7 +6,16 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.attention.scaled_dot_product_mistakes import MISTAKES
+from annotated_transformer.exercises.attention.scaled_dot_product_masks import MASK_MISTAKES
+from annotated_transformer.exercises.attention.scaled_dot_product_results import (
+    OUTPUT_MISTAKES,
+    RETURN_MISTAKES,
+)
+from annotated_transformer.exercises.attention.scaled_dot_product_scores import (
+    SCALE_MISTAKES,
+    SCORE_MISTAKES,
+)
+from annotated_transformer.exercises.attention.scaled_dot_product_softmax import SOFTMAX_MISTAKES
 from annotated_transformer.exercises.exercise import (
     Call,
     Case,
@@ -358,7 +367,14 @@ SCALED_DOT_PRODUCT = Exercise(
             "else.",
         ),
     ),
-    mistakes=MISTAKES,
+    mistakes=(
+        *SCALE_MISTAKES,
+        *SCORE_MISTAKES,
+        *SOFTMAX_MISTAKES,
+        *MASK_MISTAKES,
+        *OUTPUT_MISTAKES,
+        *RETURN_MISTAKES,
+    ),
     alternatives=(
         _by_einsum,
         _by_fused_kernel,

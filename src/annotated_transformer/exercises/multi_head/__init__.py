@@ -3,7 +3,8 @@
 from annotated_transformer.exercises.exercise import Exercise
 from annotated_transformer.exercises.multi_head.attention import MULTI_HEAD_ATTENTION
 from annotated_transformer.exercises.multi_head.equivariance import EQUIVARIANCE
-from annotated_transformer.exercises.multi_head.heads import MERGE_HEADS, SPLIT_HEADS
+from annotated_transformer.exercises.multi_head.merge_heads import MERGE_HEADS
+from annotated_transformer.exercises.multi_head.split_heads import SPLIT_HEADS
 
 EXERCISES: tuple[Exercise, ...] = (
     SPLIT_HEADS,

@@ -14,7 +14,15 @@ from annotated_transformer.exercises.exercise import (
     Stage,
     call,
 )
-from annotated_transformer.exercises.multi_head.attention_mistakes import MISTAKES
+from annotated_transformer.exercises.multi_head.attention_heads import HEAD_MISTAKES
+from annotated_transformer.exercises.multi_head.attention_masks import (
+    MASK_MISTAKES,
+    OTHER_MISTAKES,
+)
+from annotated_transformer.exercises.multi_head.attention_projections import (
+    PROJECTION_MISTAKES,
+    SCALE_MISTAKES,
+)
 
 
 def multi_head_attention(
@@ -298,7 +306,13 @@ MULTI_HEAD_ATTENTION = Exercise(
         _case("float32, a batch of 2", 2, 3, 5, 8, 2, _PADDING, stage="other", dtype=torch.float32),
         _case("5 heads, 2 queries, 7 keys, d = 10", 3, 2, 7, 10, 5, stage="other"),
     ),
-    mistakes=MISTAKES,
+    mistakes=(
+        *SCALE_MISTAKES,
+        *PROJECTION_MISTAKES,
+        *HEAD_MISTAKES,
+        *MASK_MISTAKES,
+        *OTHER_MISTAKES,
+    ),
     alternatives=(_by_fused_kernel, _by_loop_over_heads, _by_einsum, _by_concatenating),
     starter=(
         "def multi_head_attention(query, key, value, w_q, w_k, w_v, w_o, n_heads, mask=None):\n"
