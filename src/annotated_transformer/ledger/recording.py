@@ -1,14 +1,10 @@
 """Making a record (results/NAME) out of a run directory and what `evaluate` printed."""
 
 import json
-import os
-import platform
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +12,7 @@ import torch
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.ledger.machine import code_version, hardware, software
 from annotated_transformer.ledger.recorded_runs import (
     Example,
     RecordedRun,
@@ -25,7 +22,6 @@ from annotated_transformer.ledger.recorded_runs import (
 )
 from annotated_transformer.transformer import Transformer
 
-PACKAGES = ("annotated-transformer", "torch", "numpy", "tokenizers", "sacrebleu", "sacremoses")
 PAPER_ALPHA = 0.6  # section 6.1
 EXAMPLES = 6  # few: the corpora may not be handed on, and a handful of sentences is enough to see
 
@@ -224,72 +220,6 @@ def _write_translations(request: Request) -> None:
     if examples:
         values = {"chosen": chosen, "examples": [asdict(example) for example in examples]}
         _write(request.folder / "examples.json", values)
-
-
-def hardware() -> dict[str, Any]:
-    """The machine, as far as it tells."""
-    values: dict[str, Any] = {
-        "processor": _processor_name(),
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-    }
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-        values["memory_gib"] = round(pages * size / 2**30, 1)
-    if torch.cuda.is_available():
-        values["gpus"] = [
-            torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())
-        ]
-    return values
-
-
-def _processor_name() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text("utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def software() -> dict[str, str]:
-    """Versions of Python and of the packages that can change a figure."""
-    versions = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions
-
-
-def code_version(stated: str = "") -> dict[str, Any]:
-    """The commit of the repository, and whether the package was changed on top of it.
-
-    Args:
-        stated: a commit to record instead of the one checked out; marked as stated.
-
-    Raises:
-        CallError: if the repository has no such commit.
-    """
-    if stated:
-        commit = _git("rev-parse", "--verify", "--quiet", f"{stated}^{{commit}}")
-        if not commit:
-            raise CallError(f"--commit {stated}: the repository has no such commit.")
-        return {"commit": commit, "changed": False, "stated": True}
-    changed = bool(_git("status", "--porcelain", "src"))
-    return {"commit": _git("rev-parse", "HEAD"), "changed": changed}
-
-
-def _git(*arguments: str) -> str:
-    """What git prints, or "" where it fails."""
-    try:
-        finished = subprocess.run(
-            ["git", *arguments], capture_output=True, text=True, check=True, timeout=30
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return finished.stdout.strip()
 
 
 def _write(path: Path, values: Any) -> None:
