@@ -402,6 +402,13 @@ MISTAKES = (
         "it into weights of 0.",
     ),
     Mistake(
+        "overflow-in-the-logarithm",
+        lambda x, dim=-1: (x - x.exp().sum(dim, keepdim=True).log()).exp(),
+        "The logarithm of the sum is taken of exp(x) itself: without subtracting the maximum the "
+        "sum overflows to inf (or underflows to 0) before its logarithm is taken. Use "
+        "`torch.logsumexp`, or subtract the maximum along `dim` first.",
+    ),
+    Mistake(
         "small-denominator",
         lambda x, dim=-1: (lambda e: e / (e.sum(dim, keepdim=True) + 1e-9))(x.exp()),
         "A small number in the denominator avoids 0 / 0, but exp still overflows for large x, and "

@@ -226,6 +226,11 @@ HEAD_MISTAKES = (
         "Only the first head reaches the output. All are concatenated before w_o.",
     ),
     Mistake(
+        "fixed-number-of-heads",
+        layer_of(split=lambda x, n_heads: right_split(x, 2)),
+        "The number of heads is fixed in the code instead of taken from `n_heads`.",
+    ),
+    Mistake(
         "last-head-only",
         layer_of(merge=_last_head_only),
         "Only one head reaches the output, repeated: each pass of the loop overwrites what the "

@@ -142,6 +142,20 @@ SPLIT_MISTAKES = (
         "1: (B, h, n, d_k).",
     ),
     Mistake(
+        "width-before-positions",
+        lambda x, h: split_heads(x, h).permute(0, 3, 2, 1),
+        "The columns are cut rightly, but the axes come out as (B, d_k, n, h). Asked for is "
+        "(B, h, n, d_k): after the reshape exchange positions and heads alone, "
+        "`transpose(1, 2)`.",
+    ),
+    Mistake(
+        "width-before-heads",
+        lambda x, h: split_heads(x, h).permute(0, 3, 1, 2),
+        "The columns are cut rightly, but the axes come out as (B, d_k, h, n). Asked for is "
+        "(B, h, n, d_k): after the reshape exchange positions and heads alone, "
+        "`transpose(1, 2)`.",
+    ),
+    Mistake(
         "folded-into-batch",
         _batch_folded,
         "Heads and batch are folded into one axis, (B·h, n, d_k). Asked for are four axes, "
