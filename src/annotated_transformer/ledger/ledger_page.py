@@ -142,7 +142,10 @@ def _our_side(row: Row, cells: Sequence[LedgerCell]) -> list[str]:
         return [f"{treatment} {_finding_text(row.ours(), row.because)}", *missing]
     if row.chapter:
         outputs = [f"~~~text\n{cell.output}\n~~~" for cell in cells_of(row, cells)]
-        return [f"{treatment} A cell of the chapter prints:", *outputs, *missing]
+        prints = (
+            "A cell of the chapter prints:" if len(outputs) == 1 else "The chapter's cells print:"
+        )
+        return [f"{treatment} {prints}", *outputs, *missing]
     return [f"{treatment} {missing[0]}"]
 
 

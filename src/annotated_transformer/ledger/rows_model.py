@@ -68,7 +68,7 @@ MODEL_ROWS = (
     Row(("figure_2", "s3_2_1.attention"), EXACT, attention.attention_formula, chapter=ATTENTION),
     Row(("s3_2_1.scale",), EXACT, attention.scaled_deviation, chapter=ATTENTION),
     Row(("s3_2_1.variance",), MEASURED, attention.product_variance, chapter=ATTENTION),
-    Row(("s3_2_1.saturation",), MEASURED, attention.saturation),
+    Row(("s3_2_1.saturation",), MEASURED, attention.saturation, chapter=ATTENTION),
     Row(
         ("s3_2_1.additive",),
         MEASURED,
