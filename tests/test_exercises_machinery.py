@@ -284,10 +284,18 @@ def test_every_wrong_answer_is_named() -> None:
     assert "1 of 3 answers are right" in report.message
 
 
-@pytest.mark.parametrize("variance", [64, 64.5, 63.5, np.float32(64), torch.tensor(64.0)])
+@pytest.mark.parametrize("variance", [64, 64.5, 63.5, np.float32(64), torch.tensor(64)])
 def test_numbers_are_accepted_within_one_percent(variance: Any) -> None:
     answer = {"shape": [2, 3], "variance": variance, "stable": np.True_}
     assert grade_exercise(ANSWERS, lambda: answer).passed
+
+
+def test_answers_in_words_and_whole_numbers() -> None:
+    exercise = exercise_of(lambda: {"count": 1000, "letter": "A", "shape": (100, 2)})
+    right = {"count": 1005, "letter": " a ", "shape": torch.Size([100, 2])}
+    assert grade_exercise(exercise, lambda: right).passed
+    for wrong in ({"count": 1011}, {"letter": "b"}, {"shape": (101, 2)}):
+        assert not grade_exercise(exercise, lambda wrong=wrong: {**right, **wrong}).passed
 
 
 def test_answers_that_are_missing_wrong_in_kind_or_open() -> None:

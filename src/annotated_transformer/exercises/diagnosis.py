@@ -2,10 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from annotated_transformer.exercises.compare import Tolerance, same
+from annotated_transformer.exercises.compare import (
+    Tolerance,
+    as_number,
+    close_numbers,
+    is_number,
+    same,
+)
 from annotated_transformer.exercises.exercise import Exercise, Mistake
 from annotated_transformer.exercises.ladder import ANSWER_TOLERANCE, Finding, Trial
 from annotated_transformer.exercises.outcomes import Outcome, outcome_of
@@ -160,18 +167,30 @@ def wrong_answers(
     exercise: Exercise, expected: dict[object, object], got: dict[object, object]
 ) -> list[object]:
     """The keys of an answer that are wrong or missing, in the order of the reference."""
-    return [
-        key
-        for key in expected
-        if key not in got or not same(expected[key], got[key], ANSWER_TOLERANCE)
-    ]
+    return [key for key in expected if key not in got or not same_answer(expected[key], got[key])]
+
+
+def same_answer(expected: Any, got: Any) -> bool:
+    """Numbers within 1 %, whole ones too; shapes exactly; words whatever their case and spaces."""
+    got = as_number(got)
+    if is_number(expected) and is_number(got):
+        return close_numbers(float(expected), float(got), ANSWER_TOLERANCE)
+    return same(_plain_words(expected), _plain_words(got), ANSWER_TOLERANCE)
+
+
+def _plain_words(answer: Any) -> Any:
+    if isinstance(answer, str):
+        return " ".join(answer.split()).casefold()
+    if isinstance(answer, (list, tuple)):
+        return [_plain_words(item) for item in answer]
+    return answer
 
 
 def diagnose_answer(exercise: Exercise, key: object, got: object) -> Mistake | None:
     """The bank entry that gives this wrong value for this key."""
     for mistake in exercise.mistakes:
         wrong = to_plain(mistake.implementation())
-        if key in wrong and same(wrong[key], got, ANSWER_TOLERANCE):
+        if key in wrong and same_answer(wrong[key], got):
             return mistake
     return None
 

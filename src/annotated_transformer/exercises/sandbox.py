@@ -167,6 +167,7 @@ def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scrat
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)},
     )
     assert process.stdin is not None
     assert process.stdout is not None
