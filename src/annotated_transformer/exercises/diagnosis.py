@@ -245,7 +245,8 @@ def _pattern(expected: object, got: object) -> str | None:
         return "The numbers are the right ones, but in other places."
     where = np.abs(a) > 1e-12
     ratios = b[where] / a[where]
-    if ratios.size > 1 and np.allclose(ratios, ratios[0], rtol=1e-4):
+    constant = ratios.size > 1 and np.allclose(ratios, ratios[0], rtol=1e-4)
+    if constant and ratios[0] != 0 and not np.isclose(ratios[0], 1.0, rtol=1e-3):
         return f"Every number is {ratios[0]:.4g} times what it should be."
     if np.allclose(b - a, (b - a).flat[0], rtol=1e-4):
         return f"Every number is off by the same {(b - a).flat[0]:.4g}."

@@ -21,7 +21,7 @@ def _scale(name: str, divisor: Callable[[Tensor, Tensor, Tensor], float], said: 
 
 
 def _heads(q: Tensor) -> int:
-    return q.size(-3) if q.dim() > 2 else 1
+    return q.size(1) if q.dim() == 4 else 1
 
 
 SCALE_MISTAKES = (

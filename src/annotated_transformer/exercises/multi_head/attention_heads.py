@@ -45,6 +45,17 @@ def _first_rows_of_output(heads: Tensor, w_o: Tensor) -> Tensor:
     return heads.sum(1) @ w_o[:d_k]
 
 
+def _own_block(heads: Tensor, w_o: Tensor) -> Tensor:
+    d_k = heads.size(-1)
+    blocks = [w_o[i * d_k : (i + 1) * d_k, i * d_k : (i + 1) * d_k] for i in range(heads.size(1))]
+    return torch.cat([heads[:, i] @ block for i, block in enumerate(blocks)], dim=-1)
+
+
+def _first_block(heads: Tensor, w_o: Tensor) -> Tensor:
+    d_k = heads.size(-1)
+    return right_merge(heads @ w_o[:d_k, :d_k])
+
+
 def _averaged_and_projected(heads: Tensor, w_o: Tensor) -> Tensor:
     return heads.mean(1) @ w_o[: heads.size(-1)]
 
@@ -219,6 +230,19 @@ HEAD_MISTAKES = (
         layer_of(merge=lambda heads: heads, finish=_first_rows_of_output),
         "W^O is applied to each head with the same rows, and the results are summed. Each head "
         "has its own d_k rows of w_o: concatenate first, then multiply once.",
+    ),
+    Mistake(
+        "output-projection-by-blocks",
+        layer_of(merge=lambda heads: heads, finish=_own_block),
+        "W^O is applied to each head by itself, with the block of w_o on the diagonal, before the "
+        "heads are put side by side: so heads never meet. Concatenate first, then multiply with "
+        "all of w_o.",
+    ),
+    Mistake(
+        "output-projection-first-block",
+        layer_of(merge=lambda heads: heads, finish=_first_block),
+        "W^O is applied to each head by itself, always with the first d_k rows and columns of "
+        "w_o: so heads never meet. Concatenate first, then multiply with all of w_o.",
     ),
     Mistake(
         "first-head-only",

@@ -103,6 +103,12 @@ PROJECTION_MISTAKES = (
         "arguments come in the order query, key, value.",
     ),
     Mistake(
+        "values-from-projected-keys",
+        layer_of(project=lambda q, k, v, w: (q @ w[0], k @ w[1], k @ w[1] @ w[2])),
+        "The values are made from the projected keys (`k @ w_v` after `k = key @ w_k`). They have "
+        "their own input and one projection: `value @ w_v`.",
+    ),
+    Mistake(
         "values-from-query",
         layer_of(project=lambda q, k, v, w: (q @ w[0], k @ w[1], q @ w[2])),
         "The values are made from `query`, not from `value`. In self-attention the two are the "
