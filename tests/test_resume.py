@@ -3,7 +3,7 @@
 import json
 import os
 import random
-import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,12 +11,16 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from annotated_transformer.cli import main
+from annotated_transformer.cli.train import _begin as begin_run
+from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training import RunDirectory
 from annotated_transformer.training.checkpoints import list_checkpoints
 
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of a POSIX system")
 COMMAND = [sys.executable, "-m", "annotated_transformer.cli"]
 RECIPE = [
     *("--data", "copy", "--preset", "tiny/N=1,d_model=32,d_ff=32,h=2", "--steps", "60"),
@@ -56,7 +60,7 @@ def finished(tmp_path_factory) -> Path:
 def stopped(finished, tmp_path) -> Path:
     """A copy of that run as it stood at its last checkpoint but one, without its model."""
     run_dir = tmp_path / "run"
-    subprocess.run(["cp", "-r", finished, run_dir], check=True)
+    shutil.copytree(finished, run_dir)
     (run_dir / "model.safetensors").unlink()
     list_checkpoints(run_dir / "checkpoints")[-1][1].unlink()
     return run_dir
@@ -77,6 +81,7 @@ def test_two_runs_of_one_command_end_with_the_same_bits(tmp_path, options):
     assert same_weights(tmp_path / "a", tmp_path / "b")
 
 
+@posix
 def test_killed_without_warning_and_resumed(finished, tmp_path):
     """kill -9 three times, at moments nobody chose; the weights are those of the finished run."""
     run_dir = tmp_path / "run"
@@ -94,6 +99,7 @@ def test_killed_without_warning_and_resumed(finished, tmp_path):
     assert logged_steps(run_dir) == logged_steps(finished)
 
 
+@posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_and_says_how_to_go_on(finished, tmp_path, number):
     run_dir = tmp_path / "run"
@@ -110,13 +116,16 @@ def test_a_signal_saves_and_says_how_to_go_on(finished, tmp_path, number):
 
 def test_resuming_a_finished_run_changes_nothing(finished, tmp_path):
     run_dir = tmp_path / "run"
-    subprocess.run(["cp", "-r", finished, run_dir], check=True)
+    shutil.copytree(finished, run_dir)
     assert train(run_dir, "--resume") == 0
     assert same_weights(finished, run_dir)
 
 
+@posix
 def test_a_full_disk_while_saving(finished, stopped):
     """A limit on the size of files stands in for the full disk: the write fails half way."""
+    import resource
+
     before = {path.name for _, path in list_checkpoints(stopped / "checkpoints")}
     size = max(path.stat().st_size for _, path in list_checkpoints(stopped / "checkpoints"))
 
@@ -250,7 +259,7 @@ def test_a_wrong_call_is_a_sentence_and_leaves_nothing(tmp_path, capsys, options
 
 def test_averaging(finished, tmp_path, capsys):
     run_dir = tmp_path / "run"
-    subprocess.run(["cp", "-r", finished, run_dir], check=True)
+    shutil.copytree(finished, run_dir)
     assert main(["average", "--run-dir", str(run_dir), "--last", "1"]) == 0
     assert not same_weights(finished, run_dir)
     assert main(["average", "--run-dir", str(run_dir), "--last", "3"]) == 0
@@ -259,3 +268,11 @@ def test_averaging(finished, tmp_path, capsys):
     refused(capsys, "holds 3 checkpoints")
     assert main(["average", "--run-dir", str(tmp_path / "nothing")]) == 2
     refused(capsys, "holds no run")
+
+
+@pytest.mark.parametrize("row", TABLE_3, ids=lambda row: row.preset)
+def test_a_row_of_table_3_brings_its_label_smoothing(row):
+    """Rows D3 and D4 are the base model with another epsilon, and must not become base."""
+    asked = {"preset": row.preset, "data": "copy", "steps": 1}
+    config, _, _ = begin_run(RunDirectory(Path("nowhere")), asked, torch.device("cpu"))
+    assert config.training.label_smoothing == row.label_smoothing

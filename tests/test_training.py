@@ -9,6 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from annotated_transformer import TransformerConfig
 from annotated_transformer.data import (
@@ -229,6 +231,42 @@ def test_a_diverging_run_says_so(tmp_path, corpus):
     trainer = build_trainer(tmp_path, corpus, steps=200, learning_rate=1e30, warmup=1)
     with pytest.raises(WorkError, match="diverged"):
         trainer.run()
+
+
+def test_a_run_that_diverges_late_leaves_its_good_checkpoints(tmp_path, corpus):
+    """Weights that stop being numbers are never saved, however soon the next checkpoint is."""
+    trainer = build_trainer(tmp_path, corpus, steps=20, checkpoint_every=1)
+    step = trainer._step
+
+    def spoiled_step(indices, done):
+        step(indices, done)
+        if trainer.state.step == 9:
+            with torch.no_grad():
+                next(trainer.model.parameters()).fill_(math.nan)
+
+    trainer._step = spoiled_step
+    with pytest.raises(WorkError, match="diverged"):
+        trainer.run()
+    found = list_checkpoints(trainer.directory.checkpoints)
+    assert [at for at, _ in found] == [4, 5, 6, 7, 8]
+    for _, path in found:
+        assert all(value.isfinite().all() for value in load_checkpoint(path).tensors.values())
+
+
+class NoFloat64(TorchDispatchMode):
+    """A device like Apple's, which has no float64."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        for value in tree_leaves(out):
+            assert not (isinstance(value, torch.Tensor) and value.dtype == torch.float64), func
+        return out
+
+
+def test_a_step_needs_no_float64(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus)
+    with NoFloat64():
+        trainer._step(trainer.batches(0)[0], 0.0)
 
 
 def test_the_log_of_the_loss_is_in_nats_per_token(tmp_path, corpus):

@@ -68,6 +68,12 @@ class TransformerConfig:
         for name in ("vocab_size", "d_model", "d_ff", "num_heads", "num_layers", "max_positions"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: it must be at least 1.")
+        for name in ("d_k", "d_v"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name} = {getattr(self, name)}: it must be at least 1, or None for "
+                    "d_model / num_heads."
+                )
         for name in ("dropout", "attention_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(

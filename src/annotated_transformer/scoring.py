@@ -167,7 +167,7 @@ def corpus_likelihood(model: Transformer, batches: Iterable[SentenceBatch]) -> L
         ):
             logits = model.project(rows).float()  # (rows, vocab)
             losses = torch.nn.functional.cross_entropy(logits, row_labels, reduction="none")
-            loss += losses.double().sum().item()
+            loss += losses.cpu().double().sum().item()
             correct += int((logits.argmax(dim=-1) == row_labels).sum())
             tokens += row_labels.numel()
     model.train(was_training)

@@ -41,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"annotated-transformer: {error}", file=sys.stderr)
         return error.exit_status
+    except KeyboardInterrupt:
+        print("annotated-transformer: interrupted", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # the reader of our output has closed it: `translate ... | head`
         sys.stderr.close()
         return 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.cli.options import add_device
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import (
     ParallelCorpus,
@@ -19,6 +20,7 @@ from annotated_transformer.data import (
     padding_waste,
 )
 from annotated_transformer.errors import CallError
+from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training.devices import choose_device, choose_precision
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import RunConfig, RunDirectory
@@ -37,8 +39,9 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = subparsers.add_parser(
         "train",
         help="train a model; Ctrl-C saves, --resume goes on",
-        description="Train a Transformer into a run directory. The defaults are the paper's; an "
-        "option marked 'departure' is not in the paper.",
+        description="Train a Transformer into a run directory. The recipe is the paper's, the "
+        "size (tiny, 4096 tokens a batch) a laptop's; what is marked 'departure' is not in the "
+        "paper.",
         argument_default=argparse.SUPPRESS,  # so that --resume can tell what was asked for
     )
     parser.set_defaults(run=run)
@@ -66,11 +69,10 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add("--lowercase", action="store_true", help="train on lower-cased text (departure)")
     add("--max-length", type=int, help="longer pairs are left out (default 256 tokens)")
     add("--seed", type=int, help="default 0")
-    add("--device", help="auto (default), cpu, cuda or mps")
+    add_device(parser)
     add("--precision", help="fp32 or bf16; default bf16 where the hardware has it")
     add("--byte-dropout", action="store_true", help="faster dropout on a CPU (departure)")
     add("--compile", action=argparse.BooleanOptionalAction, help="torch.compile; for GPUs")
-    add("--threads", type=int, help="CPU threads; default all")
     add("--checkpoint-every", type=int, help="steps; default one checkpoint an epoch")
     add("--keep", type=int, help="how many checkpoints stay (default 5)")
     add("--average", type=int, help="final weights: mean of so many checkpoints (default 5)")
@@ -81,13 +83,14 @@ def run(arguments: argparse.Namespace) -> int:
     asked = {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
     directory = RunDirectory(asked.pop("run_dir"))
     resume = asked.pop("resume", False)
-    device = choose_device(asked.pop("device", "auto"))
-    if threads := asked.pop("threads", None):
-        torch.set_num_threads(threads)
+    device = choose_device(asked.pop("device"))
     if resume:
         config, corpus, vocabulary = _reopen(directory, asked)
     else:
+        asked.setdefault("threads", torch.get_num_threads())
         config, corpus, vocabulary = _begin(directory, asked, device)
+    if config.training.threads is not None:
+        torch.set_num_threads(config.training.threads)
     trainer = _build_trainer(directory, config, corpus, vocabulary, device)
     if not resume:
         directory.create(config, vocabulary)
@@ -98,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         _say(f"the model is {directory.model_file}")
         return 0
     _say(
-        f"stopped by {trainer.stop_asked} after step {trainer.position.step}, and saved. Go on "
+        f"stopped by {trainer.stop_asked} after step {trainer.state.step}, and saved. Go on "
         f"with: annotated-transformer train --run-dir {directory.path} --resume"
     )
     return 1
@@ -115,10 +118,13 @@ def _begin(
     directory.must_be_new()
     if not {"steps", "epochs", "minutes"} & asked.keys():
         asked["epochs"] = DEFAULT_EPOCHS
+    preset = asked.get("preset", "tiny")
+    row = next((row for row in TABLE_3 if row.preset == preset.partition("/")[0]), None)
+    if row is not None:  # rows D3 and D4 of Table 3 differ from base in this alone
+        asked.setdefault("label_smoothing", row.label_smoothing)
     asked["precision"] = choose_precision(asked.get("precision"), device)
     try:
         training = TrainingConfig(**{key: asked[key] for key in TRAINING_OPTIONS if key in asked})
-        preset = asked.get("preset", "tiny")
         changes = {key: asked[key] for key in MODEL_OPTIONS if key in asked}
         TransformerConfig.preset(preset, 4, **changes)
     except ValueError as error:

@@ -29,7 +29,7 @@ class Checkpoint:
 
     Args:
         tensors: by name; "model/..." weights, "optimizer/..." moments, "random/..." generators.
-        state: plain data: the step, the epoch, the place in the epoch, sums since the last log.
+        state: plain data, the trainer's `RunState`.
     """
 
     tensors: dict[str, Tensor]
@@ -96,7 +96,10 @@ def load_tensors(path: Path, expected_format: str) -> tuple[dict[str, Tensor], d
                     f"{path} is not a file of ours: its format is "
                     f"{about.get('format', 'not named')!r}, expected {expected_format!r}."
                 )
-            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
+            # Cloned: the tensors would otherwise keep the file mapped, and a system that locks
+            # mapped files could not replace or delete it.
+            names = list(file.keys())
+            return {name: file.get_tensor(name).clone() for name in names}, about
     except (OSError, ValueError, SafetensorError) as error:
         raise WorkError(
             f"{path} cannot be read ({error}): it is truncated, damaged or not a safetensors "

@@ -33,9 +33,9 @@ def has_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device.type == "cpu":
-        return bool(torch.backends.mkldnn.is_available()) and (  # type: ignore[no-untyped-call]
-            torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-        )
+        # PyTorch has no public question for this; where these are missing, the answer is no.
+        questions = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+        return any(getattr(torch.cpu, name, lambda: False)() for name in questions)
     return False
 
 

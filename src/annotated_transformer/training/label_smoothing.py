@@ -72,7 +72,7 @@ class _ProjectedLoss(torch.autograd.Function):
         mean_row = table.mean(0, dtype=accurate)  # (d_model,): its product is the mean logit
         hidden_gradient = torch.empty_like(hidden)
         weight_gradient = torch.zeros_like(weight, dtype=accurate)
-        sums = torch.zeros(2, dtype=torch.float64, device=hidden.device)
+        sums = torch.zeros(2, dtype=accurate, device=hidden.device)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
             answers = target[start : start + chunk, None]  # (c, 1)
@@ -94,7 +94,7 @@ class _ProjectedLoss(torch.autograd.Function):
             torch.mm(logits_gradient, table, out=hidden_gradient[start : start + chunk])
             weight_gradient += logits_gradient.T @ rows
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
-        loss, likelihood = sums.to(accurate)
+        loss, likelihood = sums
         ctx.mark_non_differentiable(likelihood)
         return loss, likelihood
 

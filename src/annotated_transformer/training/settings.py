@@ -32,6 +32,8 @@ class TrainingConfig:
         max_length: longer pairs are left out of training.
         vocab_size: of the shared byte-pair vocabulary.
         lowercase: train on lower-cased text.
+        threads: CPU threads. Sums are split among them, so a resumed run must use as many to come
+            to the same bits; None leaves the number to PyTorch.
     """
 
     steps: int | None = None
@@ -54,6 +56,7 @@ class TrainingConfig:
     max_length: int = 256
     vocab_size: int = 10_000
     lowercase: bool = False
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in ("steps", "epochs", "minutes") if getattr(self, name) is not None]

@@ -43,7 +43,7 @@ LOG_EVERY = 50  # steps
 
 
 @dataclass
-class Position:
+class RunState:
     """How far a run is. Everything here is in the checkpoint.
 
     Args:
@@ -51,8 +51,8 @@ class Position:
         epoch: passes begun, from 0.
         batch: batches taken in this epoch.
         loss: sum of the smoothed loss since the last log, in nats.
-        tokens: target tokens since the last log.
-        positions: source and target tokens since the last log, padding not counted.
+        target_tokens: target tokens since the last log.
+        tokens: source and target tokens since the last log, padding not counted.
         wall_seconds: of the run up to the last resume.
         cpu_seconds: likewise, of the whole processes.
     """
@@ -61,8 +61,8 @@ class Position:
     epoch: int = 0
     batch: int = 0
     loss: float = 0.0
+    target_tokens: int = 0
     tokens: int = 0
-    positions: int = 0
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
 
@@ -106,7 +106,7 @@ class Trainer:
             self.settings.learning_rate,
             self.settings.decay,
         )
-        self.position = Position()
+        self.state = RunState()
         self.stop_asked: str | None = None
         self._began_wall = time.monotonic()
 
@@ -135,22 +135,22 @@ class Trainer:
             step is in a checkpoint.
         """
         planned = self.planned_steps()
-        self.progress.begin(self.position.step, planned, self.settings.minutes)
+        self.progress.begin(self.state.step, planned, self.settings.minutes)
         self.model.train()
         with self._stopping_cleanly():
             while self._done(planned) < 1:
-                batches = self.batches(self.position.epoch)
-                while self.position.batch < len(batches) and self._done(planned) < 1:
-                    self._step(batches[self.position.batch], self._done(planned))
+                batches = self.batches(self.state.epoch)
+                while self.state.batch < len(batches) and self._done(planned) < 1:
+                    self._step(batches[self.state.batch], self._done(planned))
                     if self.stop_asked:
                         self._save()
                         return False
                     every = self.settings.checkpoint_every
-                    if every is not None and self.position.step % every == 0:
+                    if every is not None and self.state.step % every == 0:
                         self._save()
-                if self.position.batch == len(batches):
-                    self.position.epoch += 1
-                    self.position.batch = 0
+                if self.state.batch == len(batches):
+                    self.state.epoch += 1
+                    self.state.batch = 0
                     self._validate()
                     if self.settings.checkpoint_every is None:
                         self._save()
@@ -163,27 +163,29 @@ class Trainer:
     def _done(self, planned: int | None) -> float:
         """Share of the run that is done; 1 or more ends it."""
         if planned is not None:
-            return self.position.step / planned
+            return self.state.step / planned
         assert self.settings.minutes is not None
         return self._wall_seconds() / (60 * self.settings.minutes)
 
     def _step(self, indices: list[int], done: float) -> None:
         """One optimizer step on one batch."""
         batch = make_batch(self.train_split, indices, self.config.model.pad_id)
-        rate = self.schedule.rate(self.position.step + 1, done)
+        rate = self.schedule.rate(self.state.step + 1, done)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         loss, _, tokens = self._losses(batch)
+        if not math.isfinite(float(loss.detach())):
+            raise self._diverged()
         mean_loss = loss / tokens
         mean_loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self.position.step += 1
-        self.position.batch += 1
-        self.position.loss += float(loss.detach())
-        self.position.tokens += tokens
-        self.position.positions += tokens + int((batch.src != self.config.model.pad_id).sum())
-        if self.position.step % LOG_EVERY == 0:
+        self.state.step += 1
+        self.state.batch += 1
+        self.state.loss += float(loss.detach())
+        self.state.target_tokens += tokens
+        self.state.tokens += tokens + int((batch.src != self.config.model.pad_id).sum())
+        if self.state.step % LOG_EVERY == 0:
             self._log(rate)
 
     def _losses(self, batch: Batch) -> tuple[Tensor, Tensor, int]:
@@ -229,50 +231,53 @@ class Trainer:
         perplexity = math.exp(min(loss, 700.0))
         values = {
             "event": "valid",
-            "step": self.position.step,
-            "epoch": self.position.epoch,
+            "step": self.state.step,
+            "epoch": self.state.epoch,
             "loss": round(loss, 6),
             "perplexity": round(perplexity, 4),
             "wall_seconds": round(self._wall_seconds(), 2),
             "cpu_seconds": round(self._cpu_seconds(), 2),
         }
         self.directory.append_metrics(values)
-        self.progress.validated(self.position.epoch, loss, perplexity)
+        self.progress.validated(self.state.epoch, loss, perplexity)
 
     def _log(self, rate: float) -> None:
         """One line of metrics and one of progress, over the steps since the last."""
-        position = self.position
-        loss = position.loss / position.tokens
-        if not math.isfinite(loss):
-            raise WorkError(
-                f"The loss is {loss} at step {position.step}: the run has diverged. The last "
-                f"checkpoint is intact. Begin again with a lower --learning-rate or a longer "
-                f"--warmup."
-            )
-        speed = self.progress.logged(position.step, loss, position.positions, rate)
+        state = self.state
+        loss = state.loss / state.target_tokens
+        speed = self.progress.logged(state.step, loss, state.tokens, rate)
         self.directory.append_metrics(
             {
                 "event": "train",
-                "step": position.step,
-                "epoch": position.epoch,
+                "step": state.step,
+                "epoch": state.epoch,
                 "loss": round(loss, 6),
-                "tokens": position.positions,
+                "tokens": state.tokens,
                 "tokens_per_second": round(speed, 1),
                 "learning_rate": rate,
                 "wall_seconds": round(self._wall_seconds(), 2),
                 "cpu_seconds": round(self._cpu_seconds(), 2),
             }
         )
-        position.loss, position.tokens, position.positions = 0.0, 0, 0
+        state.loss, state.target_tokens, state.tokens = 0.0, 0, 0
+
+    def _diverged(self) -> WorkError:
+        return WorkError(
+            f"The loss is no longer a number after step {self.state.step}: the run has diverged. "
+            "Checkpoints written before are intact. Begin again with a lower --learning-rate or a "
+            "longer --warmup."
+        )
 
     def _wall_seconds(self) -> float:
-        return self.position.wall_seconds + time.monotonic() - self._began_wall
+        return self.state.wall_seconds + time.monotonic() - self._began_wall
 
     def _cpu_seconds(self) -> float:
-        return self.position.cpu_seconds + process_cpu_seconds()
+        return self.state.cpu_seconds + process_cpu_seconds()
 
     def _save(self) -> None:
-        """Write a checkpoint of this very moment."""
+        """Write a checkpoint of this very moment, unless its weights have stopped being numbers."""
+        if not all(parameter.isfinite().all() for parameter in self.model.parameters()):
+            raise self._diverged()
         tensors = {f"model/{name}": value for name, value in model_weights(self.model).items()}
         for name, parameter in self.model.named_parameters():
             for key, value in self.optimizer.state.get(parameter, {}).items():
@@ -280,12 +285,12 @@ class Trainer:
         tensors["random/cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
-        state: dict[str, Any] = {
-            **vars(self.position),
+        values: dict[str, Any] = {
+            **vars(self.state),
             "wall_seconds": self._wall_seconds(),
             "cpu_seconds": self._cpu_seconds(),
         }
-        save_checkpoint(self.directory.checkpoints, Checkpoint(tensors, state), self.settings.keep)
+        save_checkpoint(self.directory.checkpoints, Checkpoint(tensors, values), self.settings.keep)
 
     def resume(self) -> int:
         """Take up the last checkpoint, if there is one.
@@ -316,10 +321,10 @@ class Trainer:
         torch.set_rng_state(groups["random"]["cpu"])
         if self.device.type == "cuda" and "cuda" in groups["random"]:
             torch.cuda.set_rng_state(groups["random"]["cuda"], self.device)
-        self.position = Position(**checkpoint.state)
+        self.state = RunState(**checkpoint.state)
         self._began_wall = time.monotonic()
-        self.directory.forget_metrics_after(self.position.step)
-        return self.position.step
+        self.directory.forget_metrics_after(self.state.step)
+        return self.state.step
 
     @contextmanager
     def _stopping_cleanly(self) -> Iterator[None]:
