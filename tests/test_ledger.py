@@ -29,8 +29,9 @@ from annotated_transformer.ledger.recorded_runs import (
 from annotated_transformer.ledger.recording import Request, choose_lines, record_run
 from annotated_transformer.ledger.rows import Finding, Row, Treatment
 from annotated_transformer.ledger.rows_experiments import all_rows
-from annotated_transformer.ledger.run_page import departures, make_run_page, plain
+from annotated_transformer.ledger.run_page import departures, make_run_page, plain, wrap_command
 from annotated_transformer.table3 import TABLE_3
+from annotated_transformer.training.settings import TrainingConfig
 
 ROOT = Path(__file__).resolve().parent.parent
 BLEU_SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
@@ -231,7 +232,7 @@ def a_run(**changes: Any) -> RecordedRun:
         "command": "annotated-transformer train --run-dir runs/a",
         "configuration": {
             "model": TransformerConfig.preset("tiny", 100).to_dict(),
-            "training": {"label_smoothing": 0.1, "precision": "fp32"},
+            "training": TrainingConfig(steps=20).to_dict(),
         },
         "seeds": {"training": 0},
         "data": {"name": "multi30k", "files": {"train.en": {"sha256": "0" * 64, "lines": 3}}},
@@ -304,6 +305,15 @@ def test_departures_from_the_paper_are_named() -> None:
     }
     assert departures(configuration) == ["norm = pre", "decay = 0.2", "lowercase = True"]
     assert departures(a_run().configuration) == []
+
+
+def test_wrapped_commands_are_the_same_command() -> None:
+    command = "annotated-transformer train --data multi30k --run-dir runs/a " + "--epochs 50 " * 9
+    wrapped = wrap_command(command.strip())
+    assert len(wrapped.splitlines()) == 3
+    assert max(map(len, wrapped.splitlines())) <= 74
+    assert wrapped.replace("\\\n", " ").split() == command.split()
+    assert wrap_command("annotated-transformer doctor") == "annotated-transformer doctor"
 
 
 def test_sentences_are_not_read_as_markdown() -> None:

@@ -38,6 +38,11 @@ alike.
 ```
 """
 
+ONE_EACH = """\
+One run each, with one seed: how much the scores vary from seed to seed is not known here, and half a
+point may be chance. Each run has its own settings, listed below.
+"""
+
 NO_RUNS = """\
 No run on this corpus has been recorded yet. To make one:
 
@@ -58,17 +63,18 @@ def make_run_page(runs: Sequence[RecordedRun]) -> str:
     if not ours:
         parts.append(NO_RUNS)
     if len(ours) > 1:
-        parts += ["## The runs side by side", "", _comparison(ours), ""]
+        parts += ["## The runs side by side", "", ONE_EACH, "", _comparison(ours), ""]
     for run in ours:
         parts += _run_part(run)
     return "\n".join(parts).rstrip() + "\n"
 
 
 def _run_part(run: RecordedRun) -> list[str]:
-    parts = [f"## {run.title}", ""]
+    parts = [f"## {_capital(run.title)}", ""]
     if run.status != "finished":
         parts += [f"**This run {run.status}.** It is kept as it is.", ""]
-    parts += ["```text", run.command, *run.evaluation_commands, "```", ""]
+    commands = [wrap_command(line) for line in (run.command, *run.evaluation_commands)]
+    parts += ["```text", *commands, "```", ""]
     parts += [_facts_of_run(run), "", "### Scores", "", score_table(run), ""]
     if run.metrics:
         parts += ["### Curve", "", _curve(run), ""]
@@ -88,9 +94,11 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"- Model: {cost['parameters']:,.0f} parameters; N = {model['num_layers']}, "
         f"d_model = {model['d_model']}, d_ff = {model['d_ff']}, h = {model['num_heads']}, "
         f"{model['norm']}-norm, P_drop = {model['dropout']}, vocabulary {model['vocab_size']:,}",
-        f"- Training: {cost['steps']:,.0f} steps, ε_ls = {training['label_smoothing']}, "
-        f"{training['precision']}, seed {run.seeds['training']}",
-        f"- Departures from the paper: {', '.join(departures(run.configuration)) or 'none'}",
+        f"- Training: {cost['steps']:,.0f} steps of at most {training['max_tokens']:,} tokens a side, "
+        f"warm-up {training['warmup']:,} steps, ε_ls = {training['label_smoothing']}, "
+        f"mean of the last {training['average']} checkpoints, {training['precision']}, "
+        f"seed {run.seeds['training']}",
+        f"- Departures from the paper by a named option: {', '.join(departures(run.configuration)) or 'none'}",
         f"- Cost: {minutes:.1f} minutes of processor time, "
         f"{cost['wall_seconds'] / 60:.1f} minutes by the clock",
         f"- Machine: {hardware['processor']}, {hardware['cores']} cores, "
@@ -102,6 +110,19 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"- Data: {_data_line(run.data)}",
     ]
     return "\n".join(lines)
+
+
+def wrap_command(command: str, width: int = 68) -> str:
+    """A command on several lines, broken before its options, to be pasted as it is."""
+    lines = [""]
+    for part in re.split(r" (?=--)", command):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append(f"    {part}")
+        else:
+            lines[-1] = (
+                f"{lines[-1]} {part}".strip(" ") if len(lines) == 1 else f"{lines[-1]} {part}"
+            )
+    return " \\\n".join(lines)
 
 
 def departures(configuration: dict[str, Any]) -> list[str]:
@@ -181,7 +202,7 @@ def _comparison(runs: Sequence[RecordedRun]) -> str:
     lines += ["* - Run", "  - Score"]
     for run in runs:
         minutes = run.cost["process_cpu_seconds"] / 60
-        lines += [f"* - {run.title}", "", f"    {minutes:.1f} minutes of processor time"]
+        lines += [f"* - {_capital(run.title)}", "", f"    {minutes:.1f} minutes of processor time"]
         scores = [score for score in run.scores if score.protocol in BLEU_PROTOCOLS]
         told = [
             f"**{score.value:.2f}** {PROTOCOL_NAMES[score.protocol]}, on {score.split}: "
