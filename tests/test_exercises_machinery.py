@@ -679,3 +679,18 @@ def test_an_exercise_drawn_per_learner() -> None:
         assert other is not None
         assert other.id == exercise.id
         assert other.statement != exercise.statement or other.starter != exercise.starter
+
+
+def test_the_part_that_is_shown_holds_the_first_difference():
+    """A fault in the second sentence of a batch must be seen, not the equal first one."""
+
+    def only_the_first_sentence(tokens, pad_id=0):
+        mask = (tokens[:1] != pad_id)[:, None, None, :]
+        return mask.expand(tokens.size(0), 1, 1, -1)
+
+    message = grade("masks.padding", only_the_first_sentence).message
+    expected, got = (
+        next(line for line in message.splitlines() if line.startswith(word))
+        for word in ("Expected:", "Got:")
+    )
+    assert expected.removeprefix("Expected:").strip() != got.removeprefix("Got:").strip()

@@ -13,7 +13,13 @@ import numpy as np
 
 from annotated_transformer.exercises.compare import Tolerance, close_mask
 from annotated_transformer.exercises.exercise import Report
-from annotated_transformer.exercises.showing import excerpt, show_number, show_value, shown_on
+from annotated_transformer.exercises.showing import (
+    excerpt,
+    first_difference,
+    show_number,
+    show_value,
+    shown_on,
+)
 from annotated_transformer.exercises.values import Array
 
 STYLE = """<style>
@@ -131,21 +137,30 @@ def _both(report: Report) -> str:
         return _text_pair(expected, got)
     if expected.array.ndim == 0:
         return _text_pair(expected, got)
+    at = first_difference(expected, got)
     wrong = ~close_mask(expected, got, Tolerance())
-    parts = [matrix("Expected", expected), matrix("Got (≠ marks what differs)", got, wrong)]
+    parts = [
+        matrix("Expected", expected, at),
+        matrix("Got (≠ marks what differs)", got, at, wrong),
+    ]
     return f'<div class="at-pair">{"".join(parts)}</div>'
 
 
 def _text_pair(expected: Any, got: Any) -> str:
-    text = f"Expected: {show_value(expected)}\nGot:      {show_value(got)}"
+    text = f"Expected: {show_value(expected, got)}\nGot:      {show_value(got, expected)}"
     return f"<pre>{html.escape(text)}</pre>"
 
 
-def matrix(caption: str, value: Array, wrong: np.ndarray[Any, Any] | None = None) -> str:
-    """A matrix as a table with its numbers, shaded by size; entries of `wrong` marked with ≠."""
+def matrix(
+    caption: str,
+    value: Array,
+    at: tuple[int, ...] = (),
+    wrong: np.ndarray[Any, Any] | None = None,
+) -> str:
+    """The matrix around the entry `at` as a table, shaded by size; `wrong` entries marked by ≠."""
     assert value.array is not None
-    shown, remark = excerpt(value.array)
-    flags = excerpt(wrong)[0] if wrong is not None else np.zeros(shown.shape, dtype=bool)
+    shown, remark = excerpt(value.array, at)
+    flags = excerpt(wrong, at)[0] if wrong is not None else np.zeros(shown.shape, dtype=bool)
     rows, row_flags = np.atleast_2d(shown), np.atleast_2d(flags)
     largest = _largest(rows)
     head = "".join(f'<th scope="col">{column}</th>' for column in range(rows.shape[1]))

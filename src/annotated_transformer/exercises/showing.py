@@ -2,16 +2,19 @@
 
 import inspect
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 import torch
 
+from annotated_transformer.exercises.compare import Tolerance, close_mask
 from annotated_transformer.exercises.exercise import Call, Exercise, Report
 from annotated_transformer.exercises.values import Array, Foreign
 
 MAX_NUMBERS = 30  # of a tensor shown in full
 MAX_SHOWN = 64  # rows x columns of a larger one that are shown at most
+BLOCK = 8  # rows, and columns, of the part of a larger one
 
 
 def show_call(exercise: Exercise, arguments: Call) -> str:
@@ -42,18 +45,23 @@ def show_argument(value: Any) -> str:
     return _shortened(repr(value))
 
 
-def show_value(value: Any) -> str:
-    """A result as text: the numbers of a small tensor, of a large one the first matrix."""
+def show_value(value: Any, other: Any = None) -> str:
+    """A result as text: the numbers of a small tensor, of a large one a part.
+
+    The part is the one in which it first differs from `other`, else the first.
+    """
     if isinstance(value, Array):
         if value.array is None:
             return f"{value.form} of shape {value.shape}, {value.dtype}"
-        shown, what = excerpt(value.array)
+        shown, what = excerpt(value.array, first_difference(value, other))
         text = show_numbers(shown, value.dtype)
         return f"{text}{what}"
     if isinstance(value, Foreign):
         return value.class_name
     if isinstance(value, (list, tuple)) and any(isinstance(item, Array) for item in value):
-        return "[" + ", ".join(show_value(item) for item in value) + "]"
+        others = other if isinstance(other, (list, tuple)) else ()
+        pairs = zip_longest(value, others[: len(value)])
+        return "[" + ", ".join(show_value(item, theirs) for item, theirs in pairs) + "]"
     return _shortened(repr(value))
 
 
@@ -61,18 +69,38 @@ def _shortened(text: str, limit: int = 300) -> str:
     return text if len(text) <= limit else text[:limit] + " …"
 
 
-def excerpt(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], str]:
-    """The part of an array that is shown, and a remark naming the part where it is not all."""
+def excerpt(
+    array: np.ndarray[Any, Any], at: tuple[int, ...] = ()
+) -> tuple[np.ndarray[Any, Any], str]:
+    """The part of an array that is shown, and a remark naming the part where it is not all.
+
+    The part is the matrix, and of a large one the block of it, that holds the entry `at`.
+    """
     if array.ndim <= 2 and array.size <= MAX_SHOWN:
         return array, ""
-    matrix, index = array, []
-    while matrix.ndim > 2:
-        index.append("0")
-        matrix = matrix[0] if len(matrix) else matrix.reshape(-1)
-    part = matrix[tuple(slice(0, 8) for _ in range(matrix.ndim))]
+    at = at or (0,) * array.ndim
+    leading = max(array.ndim - 2, 0)
+    if array.size == 0:
+        return array.reshape(-1), f"  (shape {array.shape})"
+    matrix = array[at[:leading]]
+    starts = [place // BLOCK * BLOCK for place in at[leading:]]
+    part = matrix[tuple(slice(start, start + BLOCK) for start in starts)]
+    index = [str(place) for place in at[:leading]]
     if part.shape != matrix.shape:
-        index += [f":{size}" for size in part.shape]
+        index += [
+            f"{start or ''}:{start + size}" for start, size in zip(starts, part.shape, strict=True)
+        ]
     return part, f"  (the part [{', '.join(index)}] of shape {array.shape})"
+
+
+def first_difference(expected: Any, got: Any) -> tuple[int, ...]:
+    """Where two arrays of one shape first differ; () where they cannot be compared or do not."""
+    if not (isinstance(expected, Array) and isinstance(got, Array)):
+        return ()
+    if expected.array is None or got.array is None or expected.shape != got.shape:
+        return ()
+    wrong = np.argwhere(~close_mask(expected, got, Tolerance()))
+    return tuple(int(place) for place in wrong[0]) if len(wrong) else ()
 
 
 def show_numbers(array: np.ndarray[Any, Any], dtype: str) -> str:
@@ -117,8 +145,8 @@ def _lines(report: Report) -> list[str]:
     if report.given and report.given != report.case:
         lines += [f"    {line}" for line in report.given.splitlines()]
     if report.rung in ("values", "finite", "invariant", "other") and report.expected is not None:
-        lines.append(f"Expected: {show_value(report.expected)}")
-        lines.append(f"Got:      {show_value(report.got)}")
+        lines.append(f"Expected: {show_value(report.expected, report.got)}")
+        lines.append(f"Got:      {show_value(report.got, report.expected)}")
     if report.diagnosis:
         lines.append(f"Why: {report.diagnosis}")
     if report.printed and not report.passed:
