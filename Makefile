@@ -23,10 +23,12 @@ REQUIREMENTS := $(if $(NEWEST),--upgrade --editable ".[book$(comma)test]",-r req
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=120 --dist loadscope
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 BOOK := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* book/_templates/* \
-        book/_templates/*/*) $(NOTEBOOKS)
+        book/_templates/*/* book/_extensions/*) $(NOTEBOOKS)
 
 # Two workers share the machine with each other: one thread each is faster than two that fight.
-export OMP_NUM_THREADS ?= 1
+# What the tests solve is not what the reader has solved.
+test-code test-notebooks test-site: export OMP_NUM_THREADS ?= 1
+test-code test-notebooks test-site: export ANNOTATED_TRANSFORMER_PROGRESS = _build/test-progress.json
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
