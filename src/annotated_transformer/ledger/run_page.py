@@ -39,8 +39,8 @@ alike.
 """
 
 ONE_EACH = """\
-One run each, with one seed: how much the scores vary from seed to seed is not known here, and half a
-point may be chance. Each run has its own settings, listed below.
+One run each, with one seed: how much the scores vary from seed to seed is not known here, so a
+difference of half a point may be chance. Each run has its own settings, listed below.
 """
 
 NO_RUNS = """\
@@ -90,15 +90,16 @@ def _facts_of_run(run: RecordedRun) -> str:
     model, training = run.configuration["model"], run.configuration["training"]
     hardware, cost = run.hardware, run.cost
     minutes = cost["process_cpu_seconds"] / 60
+    departed = ", ".join(departures(run.configuration)) or "none"
     lines = [
         f"- Model: {cost['parameters']:,.0f} parameters; N = {model['num_layers']}, "
         f"d_model = {model['d_model']}, d_ff = {model['d_ff']}, h = {model['num_heads']}, "
         f"{model['norm']}-norm, P_drop = {model['dropout']}, vocabulary {model['vocab_size']:,}",
-        f"- Training: {cost['steps']:,.0f} steps of at most {training['max_tokens']:,} tokens a side, "
-        f"warm-up {training['warmup']:,} steps, ε_ls = {training['label_smoothing']}, "
+        f"- Training: {cost['steps']:,.0f} steps of at most "
+        f"{training['max_tokens']:,} tokens a side, warm-up {training['warmup']:,} steps, ε_ls = {training['label_smoothing']}, "
         f"mean of the last {training['average']} checkpoints, {training['precision']}, "
         f"seed {run.seeds['training']}",
-        f"- Departures from the paper by a named option: {', '.join(departures(run.configuration)) or 'none'}",
+        f"- Departures from the paper by a named option: {departed}",
         f"- Cost: {minutes:.1f} minutes of processor time, "
         f"{cost['wall_seconds'] / 60:.1f} minutes by the clock",
         f"- Machine: {hardware['processor']}, {hardware['cores']} cores, "
@@ -114,14 +115,13 @@ def _facts_of_run(run: RecordedRun) -> str:
 
 def wrap_command(command: str, width: int = 68) -> str:
     """A command on several lines, broken before its options, to be pasted as it is."""
-    lines = [""]
-    for part in re.split(r" (?=--)", command):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append(f"    {part}")
+    first, *options = re.split(r" (?=--)", command)
+    lines = [first]
+    for option in options:
+        if len(lines[-1]) + len(option) > width:
+            lines.append(f"    {option}")
         else:
-            lines[-1] = (
-                f"{lines[-1]} {part}".strip(" ") if len(lines) == 1 else f"{lines[-1]} {part}"
-            )
+            lines[-1] += f" {option}"
     return " \\\n".join(lines)
 
 
