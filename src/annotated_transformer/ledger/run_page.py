@@ -96,7 +96,8 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"d_model = {model['d_model']}, d_ff = {model['d_ff']}, h = {model['num_heads']}, "
         f"{model['norm']}-norm, P_drop = {model['dropout']}, vocabulary {model['vocab_size']:,}",
         f"- Training: {cost['steps']:,.0f} steps of at most "
-        f"{training['max_tokens']:,} tokens a side, warm-up {training['warmup']:,} steps, ε_ls = {training['label_smoothing']}, "
+        f"{training['max_tokens']:,} tokens a side, warm-up {training['warmup']:,} steps, "
+        f"ε_ls = {training['label_smoothing']}, "
         f"mean of the last {training['average']} checkpoints, {training['precision']}, "
         f"seed {run.seeds['training']}",
         f"- Departures from the paper by a named option: {departed}",
