@@ -39,6 +39,8 @@ class Panel:
     title: what it is called; the shape is added below it.
     role: "query", "key", "value" or "mask" gives the frame its colour and the title its letter.
     weights: the values lie between 0 and 1, so draw them in the colours of weights.
+    row_labels, column_labels: one a row, one a column.
+    row_name, column_name: what the rows and the columns stand for, such as "query" and "key".
     """
 
     values: Tensor | ArrayLike
@@ -47,6 +49,8 @@ class Panel:
     weights: bool = False
     row_labels: Sequence[str] = ()
     column_labels: Sequence[str] = ()
+    row_name: str = ""
+    column_name: str = ""
 
 
 def _number(value: float) -> str:
@@ -102,7 +106,12 @@ def _finish(axes: Axes, panel: Panel, values: Array) -> None:
     for spine in axes.spines.values():
         spine.set(visible=True, color=frame, linewidth=2.5 if panel.role else 1.0)
     axes.set_title(panel.title, color=frame, fontsize=12, fontweight="bold" if panel.role else None)
-    axes.set_xlabel(f"{rows} × {columns}", fontsize=9.5)
+    shape = f"{rows} × {columns}"
+    if panel.column_name:
+        axes.set_xlabel(f"{panel.column_name}\n{shape}", fontsize=9.5)
+    else:
+        axes.set_xlabel(shape, fontsize=9.5)
+    axes.set_ylabel(panel.row_name, fontsize=9.5)
 
 
 def draw_matrices(
