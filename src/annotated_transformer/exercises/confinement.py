@@ -47,9 +47,10 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one check. seconds: wall clock for all cases. memory, file_size: bytes, memory on top of
+    """Of one check.
 
-    what the process has already. result, printed: bytes that the parent reads at most.
+    seconds: wall clock for all cases. memory: bytes on top of what the process has already.
+    file_size: bytes. result, printed: bytes that the parent reads at most.
     """
 
     seconds: float = 5.0

@@ -109,6 +109,18 @@ MISTAKES = (
         "saturated softmax would still pass gradients on.",
     ),
     Mistake(
+        "column-without-second-factor",
+        lambda p: torch.diag(p) - p[:, None],
+        "diag(p) - p_i: the second factor p_j is forgotten. p_i is broadcast over its row, where "
+        "the product p_i p_j belongs: `p[:, None] * p[None, :]`.",
+    ),
+    Mistake(
+        "row-without-first-factor",
+        lambda p: torch.diag(p) - p[None, :],
+        "diag(p) - p_j: the factor p_i is forgotten. p_j is broadcast over the rows, where the "
+        "product p_i p_j belongs: `p[:, None] * p[None, :]`.",
+    ),
+    Mistake(
         "off-diagonal-positive",
         lambda p: torch.outer(p, p) * (1 - 2 * _eye(p)) + torch.diag(p),
         "The entries off the diagonal are positive: raising another score would raise this "

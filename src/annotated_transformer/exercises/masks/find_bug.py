@@ -256,6 +256,15 @@ OTHER_FAULTS = (
         "other. A key is visible when it is not later *or* lies in the prefix.",
     ),
     Fault(
+        "prefix_model",
+        "no-brackets",
+        "",
+        lambda s, t, p, pad: _keys(t, pad) & _not_later(t) | _prefix(t, p),
+        "In `prefix_model` the brackets are missing: `&` binds before `|`, so the prefix escapes "
+        "the padding condition and a pad inside the prefix is visible. Put brackets around the "
+        "two conditions joined with `|`.",
+    ),
+    Fault(
         "cross_attention",
         "target-padding",
         "",

@@ -59,6 +59,18 @@ def _from_the_first_token(tokens: Tensor, pad_id: int) -> Tensor:
     return (tokens != pad_id).long().cumsum(dim=1) > 0
 
 
+def _only_the_first_sentence(tokens: Tensor, pad_id: int) -> Tensor:
+    mask = tokens != pad_id
+    mask[1:] = True
+    return mask
+
+
+def _all_but_the_first_position(tokens: Tensor, pad_id: int) -> Tensor:
+    mask = tokens != pad_id
+    mask[:, 1:] = True
+    return mask
+
+
 def _pairs(tokens: Tensor, pad_id: int) -> Tensor:
     is_token = tokens != pad_id
     return is_token[:, :, None] & is_token[:, None, :]
@@ -229,6 +241,19 @@ MISTAKES = (
         lambda t, pad=0: (t[:1] != pad)[:, None, None].expand(t.size(0), -1, -1, -1),
         "Every sentence gets the mask of the first one. Sentences have different lengths, so each "
         "needs its own row: compare the whole batch, `tokens != pad_id`.",
+    ),
+    Mistake(
+        "only-first-sentence-masked",
+        lambda t, pad=0: _only_the_first_sentence(t, pad)[:, None, None],
+        "Only the first sentence of the batch is masked (`m[1:] = True` opens all the others, "
+        "pads included). The first axis counts sentences, and each needs its own row: "
+        "`tokens != pad_id`.",
+    ),
+    Mistake(
+        "all-but-first-position",
+        lambda t, pad=0: _all_but_the_first_position(t, pad)[:, None, None],
+        "Every position but the first is opened (`m[..., 1:] = True`), whatever stands there. "
+        "Padding may stand at any position: decide token by token, `tokens != pad_id`.",
     ),
     Mistake(
         "any-over-batch",
