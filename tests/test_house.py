@@ -231,6 +231,9 @@ def test_setting_the_address_reaches_every_part_and_taking_it_out_leaves_none(co
     assert found == address.Address(PUBLISHED, "https://github.com/reader/annotated-book")
     for path in parts:
         assert "annotated-book" in path.read_text(encoding="utf-8"), path.name
+    ruff = [sys.executable, "-m", "ruff", "format", "--check", "--isolated", "--line-length", "80"]
+    style = subprocess.run([*ruff, str(copy / "notebooks")], capture_output=True, text=True)
+    assert style.returncode == 0, style.stdout  # a published book still passes `make check`
 
     address.write_address(copy, "")
     address.apply(copy)
