@@ -4,15 +4,16 @@
 #   NEWEST=1             the newest releases that pyproject.toml allows, instead of the lock
 #   DATA_DIR=FOLDER      real corpora for the tests that can use them (they are skipped without)
 
-PYTHON ?= python3
 VENV ?= .venv
 PORT ?= 8000
 WORKERS ?= 2
 DATA_DIR ?=
 
 ifeq ($(OS),Windows_NT)
+PYTHON ?= python
 BIN := $(VENV)/Scripts
 else
+PYTHON ?= python3
 BIN := $(VENV)/bin
 endif
 RUN := $(BIN)/python
