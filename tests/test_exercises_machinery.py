@@ -694,3 +694,61 @@ def test_the_part_that_is_shown_holds_the_first_difference():
         for word in ("Expected:", "Got:")
     )
     assert expected.removeprefix("Expected:").strip() != got.removeprefix("Got:").strip()
+
+
+# What is said of any exercise
+
+
+@pytest.mark.parametrize(
+    ("candidate", "words"),
+    [
+        (lambda x: x - x.max(-1), "use `amax`, or take `.values`"),
+        (lambda x: (x - x.min(-1, keepdim=True)).exp(), "use `amin`, or take `.values`"),
+        (lambda x: torch.exp(x.max(-1)), "use `amax`, or take `.values`"),
+        (lambda x: x.max(-1).unsqueeze(-1), "use `amax`, or take `.values`"),
+        (lambda x: x - x.sort(-1), "`sort` returns two things"),
+        (lambda x: x if x > 0 else -x, "write `if mask is not None`"),
+        (lambda x: x.masked_fill(~None, 0.0), "ask `if mask is not None` first"),  # type: ignore[operator]
+    ],
+)
+def test_a_usual_exception_is_explained(candidate: Any, words: str) -> None:
+    """The wordings are those of the installed Python and PyTorch."""
+    report = grade_exercise(exercise_of(torch.exp, case_of((2, 3))), candidate)
+    assert report.rung == "returns"
+    assert words in (report.diagnosis or "")
+
+
+def test_a_usual_exception_is_not_taken_for_another_of_its_class() -> None:
+    mistake = Mistake("no-such-axis", lambda x: torch.exp(), "There is no argument.")
+    exercise = exercise_of(torch.exp, case_of((2, 3)), mistakes=(mistake,))
+    assert grade_exercise(exercise, mistake.implementation).mistake == mistake.name
+    report = grade_exercise(exercise, lambda x: x - x.max(-1))
+    assert report.mistake is None
+    assert "amax" in report.message
+
+
+def test_a_regularity_is_said_only_where_it_holds_on_every_input() -> None:
+    halves = fixed(torch.tensor([0.5, 0.5]), name="halves", dtype=torch.float32)
+    three = fixed(torch.tensor([0.5, 0.3, 0.2]), name="three", dtype=torch.float32)
+    for cases, candidate, words in (
+        ((halves, three), lambda p: p * p, None),  # half of 0.5 twice, by coincidence
+        ((halves,), lambda p: p + 1, None),  # a factor or an amount: two equal numbers say neither
+        ((halves, three), lambda p: p * 3, "3 times what it should be"),
+        ((halves, three), lambda p: p + 1, None),  # on `halves` it looks like a factor
+        ((three, halves), lambda p: p.flip(0), "in other places"),
+    ):
+        report = grade_exercise(exercise_of(lambda p: p * 1, *cases), candidate)
+        assert not report.passed
+        assert (words or "") in (report.diagnosis or "")
+        assert words or not report.diagnosis
+
+
+def test_the_type_of_a_wrong_answer_is_named() -> None:
+    right = {"shape": (2, 3), "variance": 64.0, "stable": True}
+    for wrong, words in (
+        ({"variance": "64"}, "This is a string; asked for is a number, without quotes."),
+        ({"shape": "(2, 3)"}, "asked for is a tuple or a list, without quotes."),
+        ({"stable": 1}, "This is an int; asked for is True or False."),
+        ({"variance": 65}, "This is not the value."),
+    ):
+        assert words in grade_exercise(ANSWERS, lambda wrong=wrong: {**right, **wrong}).message

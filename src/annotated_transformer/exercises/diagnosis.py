@@ -4,18 +4,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from annotated_transformer.exercises.accidents import remark_on
 from annotated_transformer.exercises.compare import (
     Tolerance,
     as_number,
     close_numbers,
     is_number,
+    kind_of,
     same,
 )
 from annotated_transformer.exercises.exercise import Exercise, Mistake
 from annotated_transformer.exercises.ladder import ANSWER_TOLERANCE, Finding, Trial
 from annotated_transformer.exercises.outcomes import Outcome, outcome_of
+from annotated_transformer.exercises.regularities import regularity_everywhere
 from annotated_transformer.exercises.values import Array, to_plain
 
 Part = Callable[[Outcome, Outcome, Tolerance], bool]
@@ -121,12 +122,13 @@ def _deviation(trial: Trial) -> Part | None:
 
 
 def same_result(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
-    """Equal values, or exceptions of one class."""
+    """Equal values, or exceptions of one class; a usual accident equals only its like."""
     if one.failure is not None or other.failure is not None:
         return (
             one.failure is not None
             and other.failure is not None
             and one.failure.class_name == other.failure.class_name
+            and remark_on(one.failure) == remark_on(other.failure)
         )
     return same(one.value, other.value, tolerance) or (
         _dtype_apart(one, other) and same(one.value, other.value, LOOSE, any_float=True)
@@ -195,9 +197,29 @@ def diagnose_answer(exercise: Exercise, key: object, got: object) -> Mistake | N
     return None
 
 
+def about_kind(expected: Any, got: Any) -> str:
+    """What to say to a wrong value that the bank does not know: its type, where that is wrong."""
+    got = as_number(got)
+    for name, belongs in _KINDS:
+        if belongs(expected) and not belongs(got):
+            quoted = ", without quotes" if isinstance(got, str) else ""
+            return f"This is {kind_of(got)}; asked for is {name}{quoted}."
+    return "This is not the value."
+
+
+_KINDS: tuple[tuple[str, Callable[[Any], bool]], ...] = (
+    ("a number", is_number),
+    ("a string", lambda value: isinstance(value, str)),
+    ("a tuple or a list", lambda value: isinstance(value, (tuple, list))),
+    ("True or False", lambda value: isinstance(value, bool)),
+)
+
+
 def mechanism(finding: Finding, trials: Sequence[Trial]) -> str | None:
-    """Which mechanism is left standing in the input that failed, and how the numbers differ."""
+    """What a usual exception means, or what the input isolates and how the numbers differ."""
     trial = finding.trial
+    if trial is not None and trial.got.failure is not None:
+        return remark_on(trial.got.failure)
     if finding.rung == "dtype":
         return _about_dtype(str(finding.expected))
     sentences = []
@@ -214,8 +236,8 @@ def mechanism(finding: Finding, trials: Sequence[Trial]) -> str | None:
         if sound:
             parts = [part.split(":")[0] for part in dict.fromkeys(sound)]
             sentences.append(f"Already right: {'; '.join(parts)}.")
-        if pattern := _pattern(finding.expected, finding.got):
-            sentences.append(pattern)
+        if regularity := regularity_everywhere(finding, trials):
+            sentences.append(regularity)
     return " ".join(sentences) or None
 
 
@@ -226,28 +248,3 @@ def _about_dtype(expected: str) -> str:
         "The result has to have the dtype that the inputs ask for, in every precision: no "
         "`.float()`, and new tensors by `zeros_like(x)` or with `dtype=x.dtype`."
     )
-
-
-def _pattern(expected: object, got: object) -> str | None:
-    """A regularity of the difference between two tensors, said as a hint where to look."""
-    if not isinstance(expected, Array) or not isinstance(got, Array):
-        return None
-    a, b = expected.array, got.array
-    if a is None or b is None or a.shape != b.shape or a.size < 2:
-        return None
-    if a.dtype == bool and b.dtype == bool:
-        return "Every entry is the opposite of what it should be." if (a != b).all() else None
-    if a.dtype.kind not in "fiu" or not (np.isfinite(a).all() and np.isfinite(b).all()):
-        return None
-    if a.ndim >= 2 and a.shape[-1] == a.shape[-2] and np.allclose(a.swapaxes(-1, -2), b):
-        return "The last two axes are exchanged."
-    if np.allclose(np.sort(a, axis=None), np.sort(b, axis=None), rtol=1e-4):
-        return "The numbers are the right ones, but in other places."
-    where = np.abs(a) > 1e-12
-    ratios = b[where] / a[where]
-    constant = ratios.size > 1 and np.allclose(ratios, ratios[0], rtol=1e-4)
-    if constant and ratios[0] != 0 and not np.isclose(ratios[0], 1.0, rtol=1e-3):
-        return f"Every number is {ratios[0]:.4g} times what it should be."
-    if np.allclose(b - a, (b - a).flat[0], rtol=1e-4):
-        return f"Every number is off by the same {(b - a).flat[0]:.4g}."
-    return None

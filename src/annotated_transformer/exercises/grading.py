@@ -9,6 +9,7 @@ from annotated_transformer.exercises import ladder
 from annotated_transformer.exercises.catalogue import find, ids
 from annotated_transformer.exercises.confinement import Limits
 from annotated_transformer.exercises.diagnosis import (
+    about_kind,
     diagnose,
     diagnose_answer,
     mechanism,
@@ -152,7 +153,7 @@ def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
             continue
         mistake = diagnose_answer(exercise, key, got[key])
         names += [mistake.name] if mistake else []
-        text = mistake.sentence if mistake else "This is not the value."
+        text = mistake.sentence if mistake else about_kind(expected[key], got[key])
         sentences.append(f"{key!r} = {show_value(got[key])}: {text}")
     right = len(expected) - len(wrong)
     finding = Finding("values", f"{right} of {len(expected)} answers are right.", trial)
