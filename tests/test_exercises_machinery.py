@@ -752,3 +752,17 @@ def test_the_type_of_a_wrong_answer_is_named() -> None:
         ({"variance": 65}, "This is not the value."),
     ):
         assert words in grade_exercise(ANSWERS, lambda wrong=wrong: {**right, **wrong}).message
+
+
+def test_a_property_of_the_weights_shows_the_weights() -> None:
+    def masked_afterwards(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Any:
+        weights = (q @ k.mT / q.size(-1) ** 0.5).softmax(-1)
+        weights = weights if mask is None else weights * mask
+        return weights @ v, weights
+
+    report = grade("attention.scaled_dot_product", masked_afterwards)
+    assert report.rung == "invariant"
+    assert "weights of a query do not sum to 1" in report.finding
+    assert report.finding.endswith("Shown is `result[1]`.")
+    assert report.expected.array.sum(-1).max() == pytest.approx(1)
+    assert not np.allclose(report.got.array.sum(-1), report.expected.array.sum(-1))

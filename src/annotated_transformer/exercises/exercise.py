@@ -104,12 +104,14 @@ class Invariant:
 
     holds: `holds(call, output) -> bool`, run in the grader's process on plain copies. `output` has
         the structure of the reference's output. It must not raise for outputs of right shape.
-    sentence: what must hold and what it means that it does not.
+    sentence: what must hold and what it means that it does not. part: which of several returned
+    tensors it speaks of, the one that the report shows.
     """
 
     name: str
     holds: Callable[[Call, Any], bool]
     sentence: str
+    part: int = 0
 
 
 @dataclass(frozen=True)

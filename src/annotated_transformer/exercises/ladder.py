@@ -182,8 +182,10 @@ def invariants(trial: Trial) -> Finding | None:
         except Exception:
             holds = True  # an output so odd that the property cannot be asked: values will tell
         if not holds:
-            shown = next(iter(trial.pairs))
-            return Finding("invariant", invariant.sentence, trial, shown.expected, shown.got)
+            shown = trial.pairs[invariant.part]
+            which = f" Shown is `result{shown.path}`." if invariant.part else ""
+            sentence = invariant.sentence + which
+            return Finding("invariant", sentence, trial, shown.expected, shown.got)
     return None
 
 

@@ -352,6 +352,7 @@ SCALED_DOT_PRODUCT = Exercise(
             _rows_sum_to_one,
             "The weights of a query do not sum to 1 over the keys (or to 0 where it may attend to "
             "nothing).",
+            part=1,
         ),
         Invariant(
             "forbidden-is-zero",
@@ -359,6 +360,7 @@ SCALED_DOT_PRODUCT = Exercise(
             "A forbidden key has a weight that is not 0. Where the mask is False the score has to "
             "be -inf before the softmax, so that the weight is exactly 0; any ordinary number "
             "leaves it a share.",
+            part=1,
         ),
         Invariant(
             "weights-explain-output",
