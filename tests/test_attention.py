@@ -10,6 +10,7 @@ from torch import Tensor
 
 from annotated_transformer.attention import (
     MultiHeadAttention,
+    _unfused_attention,
     fused_attention,
     merge_heads,
     scaled_dot_product_attention,
@@ -198,3 +199,20 @@ def test_recorded_weights_are_those_that_made_the_output():
     torch.testing.assert_close(attention.combine(weights @ values), expected)
     assert not attention.keep_weights
     assert attention.weights is None
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_three_operations_for_a_cpu_are_equation_1(masked):
+    """In float64, where bfloat16 cannot hide a scale that is a little wrong."""
+    query, key, value = (
+        normal(2, 3, 4, 8),
+        5 * normal(2, 3, 5, 8, seed=1),
+        normal(2, 3, 5, 6, seed=2),
+    )
+    mask = None
+    if masked:
+        mask = normal(2, 1, 4, 5, seed=3) > 0
+        mask[0, :, 1] = False  # a query that may attend to nothing
+    expected, _ = scaled_dot_product_attention(query, key, value, mask)
+    got = _unfused_attention(query, key, value, mask)
+    torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -179,6 +179,8 @@ def test_settings_without_meaning_are_refused(wrong):
 
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds, rows=st.integers(1, 4), n=st.integers(1, 1500), k=st.integers(1, 5))
+@example(seed=0, rows=400, n=641, k=1)  # one column is left over, and often the largest
+@example(seed=0, rows=400, n=700, k=2)
 def test_top_k_equals_torch(seed, rows, n, k):
     k = min(k, n)
     generator = torch.Generator().manual_seed(seed)

@@ -50,6 +50,17 @@ def test_alpha_can_be_chosen_on_another_split_and_says_so(run_dir, capsys):
     assert report["alpha_chosen_on"] == "valid"
 
 
+def test_the_alpha_that_did_best_elsewhere_is_used(run_dir, capsys, monkeypatch):
+    found = {0.6: 20.0, 1.2: 30.0, 1.4: 25.0}
+    monkeypatch.setattr("annotated_transformer.cli.evaluate.try_alphas", lambda *_: found)
+    assert evaluate(run_dir, capsys, "--alpha-from", "valid")["alpha"] == 1.2
+
+
+def test_alpha_is_not_chosen_on_the_split_that_is_scored(run_dir, capsys):
+    assert main(["evaluate", "--run-dir", str(run_dir), "--alpha-from", "test"]) == 2
+    assert "split that is scored" in capsys.readouterr().err
+
+
 def test_the_text_report_names_every_score(run_dir, capsys):
     assert main(["evaluate", "--run-dir", str(run_dir)]) == 0
     report = capsys.readouterr().out

@@ -232,6 +232,21 @@ def test_nothing_is_overwritten(finished, tmp_path, capsys):
     assert (tmp_path / "letter.txt").read_text() == "mine"
 
 
+def test_two_processes_do_not_train_one_run(tmp_path, capsys):
+    run_dir = tmp_path / "run"
+    options = [*RECIPE, "--checkpoint-every", "1000"]
+    options[options.index("--steps") + 1] = "100000"
+    process = begin(run_dir, *options)
+    while not (run_dir / "config.json").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    status = train(run_dir, "--resume")
+    process.kill()
+    process.communicate()
+    assert status == 2
+    refused(capsys, "is being trained by another process")
+
+
 def test_there_is_nothing_to_resume(tmp_path, capsys):
     assert train(tmp_path / "run", "--resume") == 2
     refused(capsys, "holds no run")

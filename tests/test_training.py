@@ -21,6 +21,7 @@ from annotated_transformer.data import (
     make_batch,
 )
 from annotated_transformer.errors import WorkError
+from annotated_transformer.scoring import corpus_likelihood
 from annotated_transformer.training import (
     LearningRateSchedule,
     RunConfig,
@@ -251,6 +252,37 @@ def test_a_run_that_diverges_late_leaves_its_good_checkpoints(tmp_path, corpus):
     assert [at for at, _ in found] == [4, 5, 6, 7, 8]
     for _, path in found:
         assert all(value.isfinite().all() for value in load_checkpoint(path).tensors.values())
+
+
+def test_the_decay_reaches_the_steps(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=100, decay=0.6, learning_rate=1e-3, warmup=10)
+    trainer.run()
+    logged = {
+        line["step"]: line["learning_rate"]
+        for line in trainer.directory.read_metrics()
+        if line["event"] == "train"
+    }
+    assert logged[50] == pytest.approx(noam_rate(50, 32, 10) / noam_rate(10, 32, 10) * 1e-3 * 0.85)
+    assert logged[100] == pytest.approx(
+        noam_rate(100, 32, 10) / noam_rate(10, 32, 10) * 1e-3 * 0.01 / 0.6
+    )
+
+
+def test_validation_is_the_unsmoothed_likelihood_without_dropout(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=8, p=0.5)
+    trainer._validate()
+    (line,) = trainer.directory.read_metrics()
+    batches = [make_batch(trainer.valid_split, list(range(len(trainer.valid_split))))]
+    expected = corpus_likelihood(trainer.model, batches)
+    assert line["loss"] == pytest.approx(expected.loss, abs=2e-6)
+    assert trainer.model.training
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "minutes", "decay", "label_smoothing"])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_settings_are_finite_numbers(name, value):
+    with pytest.raises(ValueError, match=name):
+        TrainingConfig(**({} if name == "minutes" else {"steps": 1}), **{name: value})
 
 
 class NoFloat64(TorchDispatchMode):

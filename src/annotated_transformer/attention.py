@@ -166,10 +166,10 @@ class MultiHeadAttention(nn.Module):
         attention_dropout = self.training and self.dropout.p > 0
         if not (self.keep_weights or attention_dropout):
             return fused_attention(queries, keys, values, mask)
-        _, weights = scaled_dot_product_attention(queries, keys, values, mask)
+        heads, weights = scaled_dot_product_attention(queries, keys, values, mask)
         if self.keep_weights:
             self.weights = weights.detach()
-        return self.dropout(weights) @ values
+        return self.dropout(weights) @ values if attention_dropout else heads
 
     def combine(self, heads: Tensor) -> Tensor:
         """Concat(head_1, ..., head_h) W^O; (batch, n_queries, d_model)."""

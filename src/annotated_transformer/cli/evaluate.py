@@ -22,7 +22,7 @@ from annotated_transformer.cli.options import (
     show_progress,
 )
 from annotated_transformer.data import Split, Vocabulary, batches_of, encode_split, load_corpus
-from annotated_transformer.errors import WorkError
+from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.scoring import (
     Likelihood,
     Score,
@@ -84,6 +84,11 @@ def run(arguments: argparse.Namespace) -> int:
         batch_tokens=arguments.batch_tokens,
     )
     alpha, tried = arguments.alpha, None
+    if arguments.alpha_from == arguments.split:
+        raise CallError(
+            f"--alpha-from {arguments.alpha_from} would choose the length penalty on the very "
+            "split that is scored: name another split, such as valid."
+        )
     if arguments.alpha_from is not None:
         tried = try_alphas(translate, corpus[arguments.alpha_from], corpus.target_language)
         alpha = max(tried, key=tried.__getitem__)

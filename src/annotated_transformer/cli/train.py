@@ -92,12 +92,13 @@ def run(arguments: argparse.Namespace) -> int:
     if config.training.threads is not None:
         torch.set_num_threads(config.training.threads)
     trainer = _build_trainer(directory, config, corpus, vocabulary, device)
-    if not resume:
-        directory.create(config, vocabulary)
-    else:
-        step = trainer.resume()
-        _say(f"resumed after step {step}")
-    if trainer.run():
+    with directory.locked():
+        if resume:
+            _say(f"resumed after step {trainer.resume()}")
+        else:
+            directory.create(config, vocabulary)
+        finished = trainer.run()
+    if finished:
         _say(f"the model is {directory.model_file}")
         return 0
     _say(

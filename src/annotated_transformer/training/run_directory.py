@@ -2,11 +2,14 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Vocabulary
@@ -65,17 +68,39 @@ class RunDirectory:
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for one training process.
+
+        The operating system lets go of the lock when the process ends, however it ends.
+
+        Raises:
+            CallError: if another process trains in it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(self.path / ".lock", timeout=0):
+                yield
+        except Timeout:
+            raise CallError(
+                f"{self.path} is being trained by another process: wait for it, stop it, or name "
+                "another --run-dir."
+            ) from None
+
     def is_begun(self) -> bool:
         """Whether a run lives here."""
         return self.config_file.exists()
 
     def must_be_new(self) -> None:
         """Raises CallError if the folder already holds something."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if self.path.exists() and (not self.path.is_dir() or self._holds_something()):
             raise CallError(
                 f"{self.path} is not empty and nothing is overwritten: name another --run-dir"
                 + (", or continue the run in it with --resume." if self.is_begun() else ".")
             )
+
+    def _holds_something(self) -> bool:
+        return any(entry.name != ".lock" for entry in self.path.iterdir())
 
     def create(self, config: RunConfig, vocabulary: Vocabulary) -> None:
         """Begin a run. Raises CallError if the folder already holds something."""

@@ -1,5 +1,6 @@
 """The settings of a training run: one frozen dataclass, the paper's recipe by default."""
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -65,6 +66,9 @@ class TrainingConfig:
                 f"The length of the run is given by {' and '.join(given) or 'nothing'}: "
                 "exactly one of steps, epochs and minutes is expected."
             )
+        for name in ("minutes", "learning_rate", "label_smoothing", "decay"):
+            if not math.isfinite(getattr(self, name) or 0.0):
+                raise ValueError(f"{name} = {getattr(self, name)}: a finite number is expected.")
         for name in (*given, "max_tokens", "warmup", "keep", "average", "max_length", "vocab_size"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} = {getattr(self, name)}: it must be positive.")

@@ -228,6 +228,8 @@ class Trainer:
             tokens += count
         self.model.train()
         loss = total / tokens
+        if not math.isfinite(loss):
+            raise self._diverged()
         perplexity = math.exp(min(loss, 700.0))
         values = {
             "event": "valid",
