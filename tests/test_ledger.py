@@ -269,8 +269,8 @@ def a_score(**changes: Any) -> tuple[RecordedScore, ...]:
     ("changes", "words"),
     [
         ({"status": "splendid"}, "is none of"),
-        ({"command": "annotated-transformer train --old-option"}, "no longer works"),
-        ({"evaluation_commands": ["annotated-transformer score"]}, "no longer works"),
+        ({"command": "annotated-transformer train --old-option"}, "no longer understood"),
+        ({"evaluation_commands": ["annotated-transformer score"]}, "no longer understood"),
         ({"status": "failed", "what_went_badly": []}, "does not say what went badly"),
         ({"metrics": ()}, "has no curve"),
         ({"scores": ()}, "has no scores"),
@@ -378,7 +378,7 @@ def test_a_record_is_made_and_read_again(tmp_path: Path) -> None:
     ("changes", "words"),
     [
         ({"command": "annotated-transformer train --data-dir /home/a"}, "a path of this machine"),
-        ({"command": "annotated-transformer train --old-option"}, "no longer works"),
+        ({"command": "annotated-transformer train --old-option"}, "no longer understood"),
         ({"score_files": []}, "has no scores"),
         ({"sources": {"test": Path(__file__)}}, "must be the source of line n"),
         ({"run_dir": Path("nowhere")}, "is missing"),

@@ -24,8 +24,8 @@ function of the package, the printed output of a chapter's cell, or a recorded r
 ```{{admonition}} Check it yourself
 :class: tip
 `annotated-transformer ledger check` computes everything again and fails if this page no longer says
-the same, if a fact has no row, if a score has no signature, or if the command of a recorded run no
-longer works.
+the same, if a fact has no row, if a score has no signature, or if the command of a recorded run is
+no longer understood.
 ```
 """
 

@@ -64,7 +64,7 @@ def code_version(stated: str = "") -> dict[str, Any]:
         commit = _git("rev-parse", "--verify", "--quiet", f"{stated}^{{commit}}")
         if not commit:
             raise CallError(f"--commit {stated}: the repository has no such commit.")
-        return {"commit": commit, "changed": False, "stated": True}
+        return {"commit": commit, "changed": None, "stated": True}
     changed = bool(_git("status", "--porcelain", "src"))
     return {"commit": _git("rev-parse", "HEAD"), "changed": changed}
 

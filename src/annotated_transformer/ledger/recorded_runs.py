@@ -159,7 +159,7 @@ def problems_of_run(run: RecordedRun, parse: Callable[[str], object]) -> list[st
         try:
             parse(command)
         except ValueError as error:
-            problems.append(f"{where}: the command {command!r} no longer works ({error}).")
+            problems.append(f"{where}: the command {command!r} is no longer understood ({error}).")
     if run.status != "finished" and not run.what_went_badly:
         problems.append(f"{where} is {run.status} and does not say what went badly.")
     if run.status == "finished":

@@ -40,7 +40,8 @@ alike.
 
 ONE_EACH = """\
 One run each, with one seed: how much the scores vary from seed to seed is not known here, so a
-difference of half a point may be chance. Each run has its own settings, listed below.
+difference of half a point may be chance. Each run has its own settings, listed below, so these runs
+do not rank one norm above the other.
 """
 
 NO_RUNS = """\
@@ -90,6 +91,7 @@ def _facts_of_run(run: RecordedRun) -> str:
     model, training = run.configuration["model"], run.configuration["training"]
     hardware, cost = run.hardware, run.cost
     minutes = cost["process_cpu_seconds"] / 60
+    scored = run.code_version.get("scored_at", "")
     departed = ", ".join(departures(run.configuration)) or "none"
     lines = [
         f"- Model: {cost['parameters']:,.0f} parameters; N = {model['num_layers']}, "
@@ -101,14 +103,15 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"mean of the last {training['average']} checkpoints, {training['precision']}, "
         f"seed {run.seeds['training']}",
         f"- Departures from the paper by a named option: {departed}",
-        f"- Cost: {minutes:.1f} minutes of processor time, "
+        f"- Cost of training, scoring not counted: {minutes:.1f} minutes of processor time, "
         f"{cost['wall_seconds'] / 60:.1f} minutes by the clock",
         f"- Machine: {hardware['processor']}, {hardware['cores']} cores, "
         f"{hardware.get('memory_gib', '?')} GiB of memory",
         f"- Software: {', '.join(f'{name} {number}' for name, number in run.software.items())}",
-        f"- Code: commit `{run.code_version['commit'][:12]}`"
+        f"- Code: trained at commit `{run.code_version['commit'][:12]}`"
         + (" with changes on top" if run.code_version.get("changed") else "")
-        + (", as stated by whoever recorded it" if run.code_version.get("stated") else ""),
+        + (", as stated by whoever recorded it" if run.code_version.get("stated") else "")
+        + (f"; scored at commit `{scored[:12]}`" if scored else ""),
         f"- Data: {_data_line(run.data)}",
     ]
     return "\n".join(lines)
