@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 import address
 import build_book
+from annotated_transformer import __version__
 from annotated_transformer.cli import build_parser
 from annotated_transformer.figures.style import PALETTE
 
@@ -279,3 +280,16 @@ def test_buttons_only_in_a_published_book(copy: Path, monkeypatch: pytest.Monkey
     assert not unpublished["html"]["use_repository_button"]
     assert published["launch_buttons"]["colab_url"] == "https://colab.research.google.com"
     assert published["repository"]["url"] == "https://github.com/reader/annotated-book"
+
+
+def test_the_reading_map_names_modules_that_exist() -> None:
+    text = (ROOT / "book" / "reading_map.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z0-9_/]+(?:\.py|/))`", text))
+    named.discard("src/annotated_transformer/")
+    missing = {name for name in named if not (SOURCE / name).exists()}
+    assert len(named) > 12
+    assert not missing
+
+
+def test_the_version_is_the_same_in_both_places() -> None:
+    assert __version__ == PROJECT["version"]
