@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(\.git)?/?")
 GITHUB_PAGES = re.compile(r"https://([\w-]+)\.github\.io/([\w.-]+)/?")
 SETUP_TAG = "setup"
-SETUP_AT_HOME = "# Setup: nothing to do here, `make book` has installed the package."
+SETUP_AT_HOME = "# Setup: nothing to do here, the package is installed."
 SETUP_PUBLISHED = """\
 import sys
 
