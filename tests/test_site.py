@@ -88,11 +88,9 @@ class Visit:
         )
         folds = "document.querySelectorAll('article details').forEach(fold => { fold.open = true })"
         self.page.evaluate(folds)  # what is folded is read too
-        for figure in self.page.locator(".plotly-figure").all():
-            figure.evaluate("figure => figure.scrollIntoView()")
-        self.page.wait_for_function(
-            "[...document.querySelectorAll('.plotly-figure')].every(f => f.dataset.drawn)"
-        )
+        drawn = "figure => { figure.scrollIntoView(); return figure.dataset.drawn }"
+        for figure in self.page.locator(".plotly-figure").element_handles():
+            self.page.wait_for_function(drawn, arg=figure)
         self.page.wait_for_timeout(250)  # page.js marks what scrolls a tenth of a second later
 
     def violations(self, only_colours: bool = False) -> list[str]:
