@@ -23,9 +23,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.exercises.confinement import Limits
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Report, call
-from annotated_transformer.exercises.grading import grade_exercise
+from annotated_transformer.exercises.grader.confinement import Limits
+from annotated_transformer.exercises.grader.grading import grade_exercise
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="uses Linux's process functions")
 
@@ -192,7 +192,7 @@ def closes_everything(x: Tensor) -> Tensor:
 
 def forges_frames(x: Tensor) -> None:
     """Takes the token out of the grader's own frames and claims to have finished."""
-    from annotated_transformer.exercises import child
+    from annotated_transformer.exercises.grader import child
 
     token = None
     frame = sys._getframe()

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import re
 import stat
 import subprocess
@@ -23,10 +24,8 @@ from torch import Tensor
 
 from annotated_transformer.cli import main
 from annotated_transformer.errors import CallError
-from annotated_transformer.exercises import check, grade, hint, learning, progress, solution
-from annotated_transformer.exercises.card import report_card
+from annotated_transformer.exercises import check, grade, hint, progress, solution
 from annotated_transformer.exercises.catalogue import catalogue, find
-from annotated_transformer.exercises.compare import Tolerance, same
 from annotated_transformer.exercises.exercise import (
     Call,
     Case,
@@ -36,13 +35,23 @@ from annotated_transformer.exercises.exercise import (
     Report,
     call,
 )
-from annotated_transformer.exercises.grading import grade_exercise
-from annotated_transformer.exercises.records import (
+from annotated_transformer.exercises.grader.compare import Tolerance, same
+from annotated_transformer.exercises.grader.grading import grade_exercise
+from annotated_transformer.exercises.grader.values import (
+    MAX_DEPTH,
+    Array,
+    Foreign,
+    pack,
+    to_plain,
+    unpack,
+)
+from annotated_transformer.exercises.learner.progress import progress_rows
+from annotated_transformer.exercises.learner.records import (
     Record,
     change_record,
     read_records,
 )
-from annotated_transformer.exercises.values import MAX_DEPTH, Array, Foreign, pack, to_plain, unpack
+from annotated_transformer.exercises.reports.card import report_card
 
 
 @pytest.fixture(autouse=True)
@@ -175,6 +184,24 @@ def test_an_invariant_speaks_before_the_values() -> None:
     exercise = exercise_of(lambda x: x.softmax(-1), case_of((2, 3)), invariants=(sums,))
     report = grade_exercise(exercise, lambda x: x.softmax(0))
     assert (report.rung, report.finding) == ("invariant", "Rows must sum to 1.")
+
+
+def test_numbers_taken_out_of_torch_are_no_wrong_answer() -> None:
+    """Loops over plain numbers and NumPy give no gradient; that is said, and does not decide."""
+    exercise = exercise_of(lambda x: x.softmax(-1), case_of((2, 3), gradient="required"))
+
+    def by_numpy(x: Tensor) -> Tensor:
+        e = np.exp(x.numpy())
+        return torch.from_numpy(e / e.sum(-1, keepdims=True))
+
+    def by_numbers(x: Tensor) -> Tensor:
+        rows = [[math.exp(number) for number in row] for row in x.tolist()]
+        return torch.tensor([[e / sum(row) for e in row] for row in rows], dtype=x.dtype)
+
+    for candidate in (by_numpy, by_numbers):
+        report = grade_exercise(exercise, candidate)
+        assert report.passed
+        assert "outside of torch" in report.notes[0]
 
 
 @pytest.mark.parametrize("mode", ["required", "noted", "ignored"])
@@ -524,7 +551,7 @@ def test_a_report_is_the_same_in_every_process() -> None:
     source = (
         "import torch\n"
         "from annotated_transformer.exercises import grade\n"
-        "from annotated_transformer.exercises.card import report_card\n"
+        "from annotated_transformer.exercises.reports.card import report_card\n"
         "report = grade('masks.causal', lambda n: object() if n > 2 else None)\n"
         "print(report.message, report_card(report).markup)\n"
     )
@@ -620,7 +647,7 @@ def test_reviews_come_later_and_later_and_a_failure_brings_them_back() -> None:
 
 def test_what_is_due_is_shown_for_review(monkeypatch: pytest.MonkeyPatch) -> None:
     change_record("masks.causal", lambda record: record.update(True, date(2020, 1, 1)))
-    row = next(row for row in learning.progress_rows() if row["id"] == "masks.causal")
+    row = next(row for row in progress_rows() if row["id"] == "masks.causal")
     assert (row["state"], row["due"]) == ("review", "2020-01-02")
 
 

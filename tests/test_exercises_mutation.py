@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from annotated_transformer.exercises.catalogue import catalogue
-from annotated_transformer.exercises.compare import Tolerance
-from annotated_transformer.exercises.diagnosis import PARTS, same_result
 from annotated_transformer.exercises.exercise import Exercise, Mistake
-from annotated_transformer.exercises.grading import grade, grade_exercise
-from annotated_transformer.exercises.outcomes import Outcome, cases_of, outcome_of
-from annotated_transformer.exercises.pristine import pristine
+from annotated_transformer.exercises.grader.compare import Tolerance
+from annotated_transformer.exercises.grader.diagnosis import PARTS, same_result
+from annotated_transformer.exercises.grader.grading import grade, grade_exercise
+from annotated_transformer.exercises.grader.outcomes import Outcome, cases_of, outcome_of
+from annotated_transformer.exercises.grader.pristine import pristine
 
 EXERCISES = list(catalogue().values())
 by_id = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.id)

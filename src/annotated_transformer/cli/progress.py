@@ -20,8 +20,8 @@ def register(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the table or the JSON object."""
-    from annotated_transformer.exercises.learning import progress_card, progress_rows
-    from annotated_transformer.exercises.records import progress_path
+    from annotated_transformer.exercises.learner.progress import progress_card, progress_rows
+    from annotated_transformer.exercises.learner.records import progress_path
 
     if arguments.format == "json":
         print(json.dumps({"path": str(progress_path()), "exercises": progress_rows()}))

@@ -23,6 +23,8 @@ from typing import Any, Literal
 
 import torch
 
+from annotated_transformer.exercises.grader.compare import Tolerance
+
 Kind = Literal["code", "shape", "number", "gradient", "debug"]
 Stage = Literal["main", "other"]
 Gradient = Literal["ignored", "noted", "required"]
@@ -164,8 +166,8 @@ class Report:
         "finite", "untouched", "invariant", "values", "gradient", "other"; "passed",
         "not attempted" or "unknown exercise".
     case: the name of the input shown. finding: the sentence of the rung alone. given: that input
-        written out. expected, got: the two values at the first difference (numpy arrays or plain
-        Python values), None where the rung has none.
+        written out. expected, got: the two values to show side by side (plain data), None
+        where the rung has none. tolerance: how far they may be apart.
     diagnosis: the sentences of the named mistakes, or of the isolated mechanism.
     mistakes: the names of the bank entries that match, the first the most specific.
     next_hint: how to get the next hint. notes: remarks that do not decide. printed: the start of
@@ -183,6 +185,7 @@ class Report:
     given: str | None = None
     expected: Any = None
     got: Any = None
+    tolerance: Tolerance = field(default_factory=Tolerance)
     diagnosis: str | None = None
     mistakes: tuple[str, ...] = ()
     next_hint: str | None = None

@@ -233,7 +233,7 @@ RETURN_MISTAKES = (
     Mistake(
         "detached",
         lambda q, k, v, mask=None: attention_of()(q.detach(), k.detach(), v.detach(), mask),
-        "The values are right, but `detach` (or `no_grad`, `.data`, NumPy) cuts the graph: no "
+        "The values are right, but `detach` (or `no_grad`, `.data`) cuts the graph: no "
         "gradient reaches q, k and v, and nothing learns. Leave it out.",
     ),
     Mistake(

@@ -459,7 +459,7 @@ MISTAKES = (
     Mistake(
         "detached",
         lambda x, dim=-1: torch.softmax(x.detach(), dim),
-        "The values are right, but `detach` (or `.data`, `no_grad`, NumPy) cuts the graph: no "
+        "The values are right, but `detach` (or `.data`, `no_grad`) cuts the graph: no "
         "gradient reaches x, and nothing before the softmax learns. Leave it out.",
     ),
 )

@@ -250,7 +250,7 @@ OTHER_MISTAKES = (
         lambda query, key, value, w_q, w_k, w_v, w_o, n_heads, mask=None: layer_of()(
             query, key, value, w_q, w_k, w_v, w_o, n_heads, mask
         ).detach(),
-        "The values are right, but `detach` (or `no_grad`, `.data`, NumPy) cuts the graph: no "
+        "The values are right, but `detach` (or `no_grad`, `.data`) cuts the graph: no "
         "gradient reaches the weights, and the layer never learns. Leave it out.",
     ),
 )

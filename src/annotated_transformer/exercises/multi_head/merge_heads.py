@@ -154,7 +154,7 @@ MERGE_MISTAKES = (
     Mistake(
         "detached",
         lambda x: merge_heads(x.detach()),
-        "The values are right, but `detach` (or `no_grad`, `.data`, NumPy) cuts the graph: no "
+        "The values are right, but `detach` (or `no_grad`, `.data`) cuts the graph: no "
         "gradient reaches x. Leave it out.",
     ),
     Mistake(

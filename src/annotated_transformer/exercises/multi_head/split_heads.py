@@ -211,7 +211,7 @@ SPLIT_MISTAKES = (
     Mistake(
         "detached",
         lambda x, h: split_heads(x.detach(), h),
-        "The values are right, but `detach` (or `no_grad`, `.data`, NumPy) cuts the graph: no "
+        "The values are right, but `detach` (or `no_grad`, `.data`) cuts the graph: no "
         "gradient reaches x. Leave it out.",
     ),
     Mistake(

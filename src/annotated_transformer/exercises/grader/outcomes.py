@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from annotated_transformer.exercises.exercise import Call, Candidate, Case, Exercise, call
-from annotated_transformer.exercises.pristine import original_libraries
-from annotated_transformer.exercises.values import pack, unpack
+from annotated_transformer.exercises.grader.pristine import original_libraries
+from annotated_transformer.exercises.grader.values import pack, unpack
 
-_PACKAGE_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # exercises/
 _TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__))
 _DTYPE_COMPLAINT = re.compile(r"dtype|scalar type|Double|Float\b|float32|float64|without overflow")
 
@@ -51,7 +52,8 @@ class Outcome:
     """value: what was returned, as plain data, unless `failure`. after: the arguments afterwards.
 
     gradients: of the floating arguments, where the case asks; `gradient_failure` where autograd
-    raised, with class name "detached" where the output does not depend on them at all.
+    raised, with class name "detached" where the output does not depend on them at all. left_torch:
+    whether numbers were taken out of their tensors on the way (`.item()`, NumPy).
     """
 
     dtype: str
@@ -60,6 +62,7 @@ class Outcome:
     after: Any = None
     gradients: Any = None
     gradient_failure: Failure | None = None
+    left_torch: bool = False
 
 
 def make_call(exercise: Exercise, index: int, dtype: torch.dtype) -> Call:
@@ -100,6 +103,7 @@ def read_outcome(data: bytes) -> Outcome:
     if not isinstance(tree, dict) or not isinstance(tree.get("dtype"), str):
         raise ValueError("damaged value: no outcome")
     fields: dict[str, Any] = {name: tree.get(name) for name in Outcome.__dataclass_fields__}
+    fields["left_torch"] = fields["left_torch"] is True
     for name in ("failure", "gradient_failure"):
         if fields[name] is not None:
             fields[name] = _read_failure(fields[name])
@@ -136,10 +140,12 @@ def _run(exercise: Exercise, index: int, function: Candidate, dtype: torch.dtype
     if case.gradient != "ignored":
         with original_libraries():
             arguments = make_call(exercise, index, dtype)
+        watch = _Leaving()
         try:
-            outcome["gradients"] = _gradients(case, function, arguments)
+            outcome["gradients"] = _gradients(case, function, arguments, watch)
         except BaseException as error:
             outcome["gradient_failure"] = describe_failure(error)
+        outcome["left_torch"] = watch.seen
     return outcome
 
 
@@ -153,11 +159,36 @@ class detached(Exception):  # noqa: N801, N818 - its name is what the grader loo
     """The output does not depend on the inputs as far as autograd knows."""
 
 
-def _gradients(case: Case, function: Candidate, arguments: Call) -> list[Tensor | None]:
+class _Leaving(TorchFunctionMode):
+    """Notices when numbers are taken out of their tensors, where autograd cannot follow."""
+
+    seen = False
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> object:
+        name = getattr(func, "__name__", "")
+        self.seen = self.seen or name in _WAYS_OUT or (name == "tensor" and _of_tensors(args))
+        return func(*args, **(kwargs or {}))
+
+
+_WAYS_OUT = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__bool__"}
+
+
+def _of_tensors(args: Any) -> bool:
+    """Are these the arguments of a `torch.tensor([[a, b], ...])` whose parts are tensors?"""
+    return bool(args) and isinstance(args[0], (list, tuple)) and bool(_floating_tensors(args[0]))
+
+
+def _gradients(
+    case: Case, function: Candidate, arguments: Call, watch: _Leaving
+) -> list[Tensor | None]:
     leaves = _floating_tensors((arguments.args, dict(arguments.kwargs)))
     for leaf in leaves:
         leaf.requires_grad_(True)
-    outputs = _floating_tensors(_observe(case, function, arguments))
+    with watch:
+        returned = _observe(case, function, arguments)
+    outputs = _floating_tensors(returned)
     with original_libraries():
         parts = [
             (output * torch.arange(1.0, output.numel() + 1).cos().reshape(output.shape)).sum()

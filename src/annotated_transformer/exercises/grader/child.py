@@ -13,10 +13,10 @@ import struct
 import sys
 from collections.abc import Callable
 
-from annotated_transformer.exercises.confinement import Limits, confine
 from annotated_transformer.exercises.exercise import Candidate, Exercise
-from annotated_transformer.exercises.outcomes import cases_of, run_case
-from annotated_transformer.exercises.pristine import torch_defaults
+from annotated_transformer.exercises.grader.confinement import Limits, confine
+from annotated_transformer.exercises.grader.outcomes import cases_of, run_case
+from annotated_transformer.exercises.grader.pristine import torch_defaults
 
 TOKEN_SIZE = 16
 FRAME = struct.Struct(f"<{TOKEN_SIZE}sBIQ")  # token, kind, index of the case, bytes that follow

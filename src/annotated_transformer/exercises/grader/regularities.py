@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from annotated_transformer.exercises.compare import Pair, same, structure_problem
-from annotated_transformer.exercises.ladder import Finding, Trial
-from annotated_transformer.exercises.values import Array
+from annotated_transformer.exercises.grader.compare import Pair, same, structure_problem
+from annotated_transformer.exercises.grader.ladder import Finding, Trial
+from annotated_transformer.exercises.grader.values import Array
 
 
 def regularity_everywhere(finding: Finding, trials: Sequence[Trial]) -> str | None:

@@ -5,29 +5,32 @@ from dataclasses import replace
 
 import torch
 
-from annotated_transformer.exercises import ladder
 from annotated_transformer.exercises.catalogue import find, ids
-from annotated_transformer.exercises.confinement import Limits
-from annotated_transformer.exercises.diagnosis import (
+from annotated_transformer.exercises.exercise import Candidate, Exercise, Report
+from annotated_transformer.exercises.grader import ladder
+from annotated_transformer.exercises.grader.compare import Tolerance
+from annotated_transformer.exercises.grader.confinement import Limits
+from annotated_transformer.exercises.grader.diagnosis import (
     about_kind,
     diagnose,
     diagnose_answer,
     mechanism,
     wrong_answers,
 )
-from annotated_transformer.exercises.exercise import Candidate, Exercise, Report
-from annotated_transformer.exercises.ladder import Finding, Trial
-from annotated_transformer.exercises.outcomes import (
+from annotated_transformer.exercises.grader.ladder import Finding, Trial
+from annotated_transformer.exercises.grader.outcomes import (
     Outcome,
     cases_of,
     make_call,
     outcome_of,
     read_outcome,
 )
-from annotated_transformer.exercises.pristine import pristine
-from annotated_transformer.exercises.sandbox import Run, run_isolated
-from annotated_transformer.exercises.showing import show_call, show_value, write_report
-from annotated_transformer.exercises.stubs import is_stub, is_unchanged
+from annotated_transformer.exercises.grader.pristine import pristine
+from annotated_transformer.exercises.grader.sandbox import Run, run_isolated
+from annotated_transformer.exercises.grader.stubs import is_stub, is_unchanged
+from annotated_transformer.exercises.reports.showing import show_call, show_value, write_report
+
+RUNGS_THAT_COMPARE = ("finite", "invariant", "values", "other")
 
 
 def grade(
@@ -174,6 +177,7 @@ def _failed(exercise: Exercise, finding: Finding, trials: list[Trial], run: Run)
     diagnosis = mistake.sentence if mistake else mechanism(finding, trials)
     trial = finding.trial
     given = None
+    compared = finding.rung in RUNGS_THAT_COMPARE
     if trial is not None and not exercise.asks_for_answers:
         given = show_call(exercise, make_call(exercise, trial.index, _dtype(trial)))
     return write_report(
@@ -186,8 +190,9 @@ def _failed(exercise: Exercise, finding: Finding, trials: list[Trial], run: Run)
             case=trial.case.name if trial else None,
             finding=finding.sentence,
             given=given,
-            expected=finding.expected,
-            got=finding.got,
+            expected=finding.expected if compared else None,
+            got=finding.got if compared else None,
+            tolerance=trial.tolerance if trial else Tolerance(),
             diagnosis=diagnosis,
             mistakes=(mistake.name,) if mistake else (),
             next_hint=f'hint("{exercise.id}") gives a hint.',

@@ -21,9 +21,9 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from annotated_transformer.exercises import child
-from annotated_transformer.exercises.confinement import Limits
 from annotated_transformer.exercises.exercise import Candidate, Exercise
+from annotated_transformer.exercises.grader import child
+from annotated_transformer.exercises.grader.confinement import Limits
 
 MAX_FRAME = 2**32
 # What torch says in a fork of a process that has used an accelerator: only a new Python will do.
@@ -154,7 +154,7 @@ def _run_forked(exercise: Exercise, candidate: Candidate, limits: Limits, scratc
 
 
 def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scratch: str) -> Run:
-    from annotated_transformer.exercises.by_value import dump
+    from annotated_transformer.exercises.grader.by_value import dump
 
     token = secrets.token_bytes(child.TOKEN_SIZE)
     try:
@@ -162,7 +162,7 @@ def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scrat
     except Exception as error:  # whatever the parts of the candidate raise when they are copied
         return Run(end="unsendable", printed=f"{type(error).__name__}: {error}"[:300])
     process = subprocess.Popen(
-        [sys.executable, "-m", "annotated_transformer.exercises.child"],
+        [sys.executable, "-m", "annotated_transformer.exercises.grader.child"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -2,7 +2,7 @@
 
 import re
 
-from annotated_transformer.exercises.outcomes import Failure
+from annotated_transformer.exercises.grader.outcomes import Failure
 
 _MEANING: tuple[tuple[re.Pattern[str], str], ...] = (
     (

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from annotated_transformer.exercises.values import Array, Foreign
+from annotated_transformer.exercises.grader.values import Array, Foreign
 
 RELATIVE = {
     "float64": 1e-5,

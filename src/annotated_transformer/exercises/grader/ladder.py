@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from annotated_transformer.exercises.compare import (
+from annotated_transformer.exercises.exercise import Case, Exercise
+from annotated_transformer.exercises.grader.compare import (
     FLOATING,
     RELATIVE,
     Pair,
@@ -22,9 +23,8 @@ from annotated_transformer.exercises.compare import (
     same,
     structure_problem,
 )
-from annotated_transformer.exercises.exercise import Case, Exercise
-from annotated_transformer.exercises.outcomes import Failure, Outcome, make_call
-from annotated_transformer.exercises.values import Array, to_plain
+from annotated_transformer.exercises.grader.outcomes import Failure, Outcome, make_call
+from annotated_transformer.exercises.grader.values import Array, to_plain
 
 ANSWER_TOLERANCE = Tolerance(1e-2, 0.0)
 
@@ -202,10 +202,13 @@ def values(trial: Trial) -> Finding | None:
 def gradient(trial: Trial) -> Finding | None:
     """Gradients with respect to the floating inputs, where the case requires them.
 
-    An operation in place that autograd refuses is no wrong answer: it is said in a note.
+    An operation in place that autograd refuses is no wrong answer, nor are loops over plain numbers
+    or NumPy: a note says what they cost.
     """
     failure = trial.got.gradient_failure
-    if trial.case.gradient != "required" or (failure is not None and _by_inplace(failure)):
+    if trial.case.gradient != "required" or trial.got.left_torch:
+        return None
+    if failure is not None and _by_inplace(failure):
         return None
     return gradient_finding(trial)
 
@@ -215,10 +218,18 @@ def gradient_finding(trial: Trial) -> Finding | None:
     if trial.case.gradient == "ignored" or trial.got.failure or trial.expected.gradient_failure:
         return None
     failure = trial.got.gradient_failure
+    right = failure is None and _gradients_agree(trial)
+    if trial.got.left_torch and not right:
+        sentence = (
+            "The values are right, but they are computed outside of torch (`.item()`, `.tolist()`, "
+            "`float()`, NumPy), where no gradient can flow back: nothing before this function "
+            "could be trained."
+        )
+        return Finding("gradient", sentence, trial)
     if failure is not None and failure.class_name == "detached":
         sentence = (
             "The values are right, but no gradient flows back through them, so nothing before this "
-            "function could be trained. Do without `detach`, `.data`, `.item()`, `no_grad`, NumPy."
+            "function could be trained. Do without `detach`, `.data` and `no_grad`."
         )
         return Finding("gradient", sentence, trial)
     if failure is not None and _by_inplace(failure):
@@ -230,11 +241,15 @@ def gradient_finding(trial: Trial) -> Finding | None:
     if failure is not None:
         sentence = f"The values are right, but the backward pass raised {describe(failure)}"
         return Finding("gradient", sentence, trial)
-    loose = Tolerance(trial.tolerance.relative * 10, trial.tolerance.absolute)
-    if not same(trial.expected.gradients, trial.got.gradients, loose, any_float=True):
+    if not right:
         sentence = "The values are right, but their gradient with respect to the inputs is not."
         return Finding("gradient", sentence, trial)
     return None
+
+
+def _gradients_agree(trial: Trial) -> bool:
+    loose = Tolerance(trial.tolerance.relative * 10, trial.tolerance.absolute)
+    return same(trial.expected.gradients, trial.got.gradients, loose, any_float=True)
 
 
 def _by_inplace(failure: Failure) -> bool:

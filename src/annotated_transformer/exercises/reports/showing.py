@@ -2,15 +2,14 @@
 
 import inspect
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 import torch
 
-from annotated_transformer.exercises.compare import Tolerance, close_mask
 from annotated_transformer.exercises.exercise import Call, Exercise, Report
-from annotated_transformer.exercises.values import Array, Foreign
+from annotated_transformer.exercises.grader.compare import Tolerance, close_mask
+from annotated_transformer.exercises.grader.values import Array, Foreign
 
 MAX_NUMBERS = 30  # of a tensor shown in full
 MAX_SHOWN = 64  # rows x columns of a larger one that are shown at most
@@ -45,24 +44,32 @@ def show_argument(value: Any) -> str:
     return _shortened(repr(value))
 
 
-def show_value(value: Any, other: Any = None) -> str:
-    """A result as text: the numbers of a small tensor, of a large one a part.
-
-    The part is the one in which it first differs from `other`, else the first.
-    """
+def show_value(value: Any, at: tuple[int, ...] = ()) -> str:
+    """A result as text: a small tensor in full, of a large one the part around the entry `at`."""
     if isinstance(value, Array):
         if value.array is None:
             return f"{value.form} of shape {value.shape}, {value.dtype}"
-        shown, what = excerpt(value.array, first_difference(value, other))
-        text = show_numbers(shown, value.dtype)
-        return f"{text}{what}"
+        shown, what = excerpt(value.array, at)
+        return f"{show_numbers(shown, value.dtype)}{what}"
     if isinstance(value, Foreign):
         return value.class_name
-    if isinstance(value, (list, tuple)) and any(isinstance(item, Array) for item in value):
-        others = other if isinstance(other, (list, tuple)) else ()
-        pairs = zip_longest(value, others[: len(value)])
-        return "[" + ", ".join(show_value(item, theirs) for item, theirs in pairs) + "]"
+    if _holds_arrays(value):
+        return "[" + ", ".join(show_value(item) for item in value) + "]"
     return _shortened(repr(value))
+
+
+def show_pair(expected: Any, got: Any, tolerance: Tolerance) -> tuple[str, str]:
+    """Both values as text; of large tensors the part in which they first differ."""
+    if _holds_arrays(expected) and isinstance(got, (list, tuple)) and len(got) == len(expected):
+        shown = [show_pair(*items, tolerance) for items in zip(expected, got, strict=True)]
+        one, other = (f"[{', '.join(texts)}]" for texts in zip(*shown, strict=True))
+        return one, other
+    at = first_place(differing(expected, got, tolerance))
+    return show_value(expected, at), show_value(got, at)
+
+
+def _holds_arrays(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and any(isinstance(item, Array) for item in value)
 
 
 def _shortened(text: str, limit: int = 300) -> str:
@@ -93,14 +100,21 @@ def excerpt(
     return part, f"  (the part [{', '.join(index)}] of shape {array.shape})"
 
 
-def first_difference(expected: Any, got: Any) -> tuple[int, ...]:
-    """Where two arrays of one shape first differ; () where they cannot be compared or do not."""
+def differing(expected: Any, got: Any, tolerance: Tolerance) -> np.ndarray[Any, Any] | None:
+    """Where two arrays of one shape differ, as booleans; None where they cannot be compared."""
     if not (isinstance(expected, Array) and isinstance(got, Array)):
-        return ()
+        return None
     if expected.array is None or got.array is None or expected.shape != got.shape:
+        return None
+    wrong: np.ndarray[Any, Any] = ~close_mask(expected, got, tolerance)
+    return wrong
+
+
+def first_place(wrong: np.ndarray[Any, Any] | None) -> tuple[int, ...]:
+    """The index of the first True; () where there is none."""
+    if wrong is None or not wrong.any():
         return ()
-    wrong = np.argwhere(~close_mask(expected, got, Tolerance()))
-    return tuple(int(place) for place in wrong[0]) if len(wrong) else ()
+    return tuple(int(place) for place in np.argwhere(wrong)[0])
 
 
 def show_numbers(array: np.ndarray[Any, Any], dtype: str) -> str:
@@ -136,6 +150,12 @@ def shown_on(report: Report) -> str:
     return "The input:" if report.rung == "other" else f"Shown on {report.case}:"
 
 
+def both_as_text(report: Report) -> list[str]:
+    """What was expected and what came, a line each."""
+    expected, got = show_pair(report.expected, report.got, report.tolerance)
+    return [f"Expected: {expected}", f"Got:      {got}"]
+
+
 def _lines(report: Report) -> list[str]:
     if report.rung == "unknown exercise":
         return [report.finding]
@@ -144,9 +164,8 @@ def _lines(report: Report) -> list[str]:
     lines += [shown_on(report)] if report.given else []
     if report.given and report.given != report.case:
         lines += [f"    {line}" for line in report.given.splitlines()]
-    if report.rung in ("values", "finite", "invariant", "other") and report.expected is not None:
-        lines.append(f"Expected: {show_value(report.expected, report.got)}")
-        lines.append(f"Got:      {show_value(report.got, report.expected)}")
+    if report.expected is not None:
+        lines += both_as_text(report)
     if report.diagnosis:
         lines.append(f"Why: {report.diagnosis}")
     if report.printed and not report.passed:

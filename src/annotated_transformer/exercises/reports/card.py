@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from annotated_transformer.exercises.compare import Tolerance, close_mask
 from annotated_transformer.exercises.exercise import Report
-from annotated_transformer.exercises.showing import (
+from annotated_transformer.exercises.grader.values import Array
+from annotated_transformer.exercises.reports.showing import (
+    both_as_text,
+    differing,
     excerpt,
-    first_difference,
+    first_place,
     show_number,
-    show_value,
     shown_on,
 )
-from annotated_transformer.exercises.values import Array
 
 STYLE = """<style>
 .at-card{border:1px solid rgba(128,128,128,.5);border-left:5px solid var(--at-state,#888);
@@ -128,27 +128,18 @@ def report_card(report: Report) -> Card:
 
 def _both(report: Report) -> str:
     """Expected and got side by side: matrices as tables, anything else as text."""
-    if report.expected is None or report.rung in ("shape", "dtype", "type"):
+    if report.expected is None:
         return ""
-    expected, got = report.expected, report.got
-    if not (isinstance(expected, Array) and isinstance(got, Array)):
-        return _text_pair(expected, got)
-    if expected.array is None or got.array is None or expected.shape != got.shape:
-        return _text_pair(expected, got)
-    if expected.array.ndim == 0:
-        return _text_pair(expected, got)
-    at = first_difference(expected, got)
-    wrong = ~close_mask(expected, got, Tolerance())
+    wrong = differing(report.expected, report.got, report.tolerance)
+    if wrong is None or wrong.ndim == 0:
+        text = "\n".join(both_as_text(report))
+        return f"<pre>{html.escape(text)}</pre>"
+    at = first_place(wrong)
     parts = [
-        matrix("Expected", expected, at),
-        matrix("Got (≠ marks what differs)", got, at, wrong),
+        matrix("Expected", report.expected, at),
+        matrix("Got (≠ marks what differs)", report.got, at, wrong),
     ]
     return f'<div class="at-pair">{"".join(parts)}</div>'
-
-
-def _text_pair(expected: Any, got: Any) -> str:
-    text = f"Expected: {show_value(expected, got)}\nGot:      {show_value(got, expected)}"
-    return f"<pre>{html.escape(text)}</pre>"
 
 
 def matrix(

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotated_transformer.exercises.accidents import remark_on
-from annotated_transformer.exercises.compare import (
+from annotated_transformer.exercises.exercise import Exercise, Mistake
+from annotated_transformer.exercises.grader.accidents import remark_on
+from annotated_transformer.exercises.grader.compare import (
     Tolerance,
     as_number,
     close_numbers,
@@ -13,11 +14,10 @@ from annotated_transformer.exercises.compare import (
     kind_of,
     same,
 )
-from annotated_transformer.exercises.exercise import Exercise, Mistake
-from annotated_transformer.exercises.ladder import ANSWER_TOLERANCE, Finding, Trial
-from annotated_transformer.exercises.outcomes import Outcome, outcome_of
-from annotated_transformer.exercises.regularities import regularity_everywhere
-from annotated_transformer.exercises.values import Array, to_plain
+from annotated_transformer.exercises.grader.ladder import ANSWER_TOLERANCE, Finding, Trial
+from annotated_transformer.exercises.grader.outcomes import Outcome, outcome_of
+from annotated_transformer.exercises.grader.regularities import regularity_everywhere
+from annotated_transformer.exercises.grader.values import Array, to_plain
 
 Part = Callable[[Outcome, Outcome, Tolerance], bool]
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
@@ -152,6 +152,8 @@ def same_gradients(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
     """Equal gradients, or the same kind of failure of autograd; or both raised before it."""
     if one.failure is not None or other.failure is not None:
         return one.failure is not None and other.failure is not None
+    if one.left_torch or other.left_torch:
+        return True
     if one.gradient_failure is not None or other.gradient_failure is not None:
         return (
             one.gradient_failure is not None
