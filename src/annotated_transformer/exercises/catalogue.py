@@ -5,15 +5,36 @@ import importlib
 
 from annotated_transformer.exercises.exercise import Exercise
 
-TOPICS = ("attention", "masks", "multi_head")
+CHAPTER_OF = {  # the topic, the first part of an id, and the notebook that its exercises belong to
+    "warmup": "00_start_here",
+    "attention": "02_attention",
+    "masks": "02_attention",
+    "multihead": "03_multi_head",
+    "positional": "04_positional_encoding",
+    "encoder": "05_encoder",
+    "decoder": "06_decoder",
+    "model": "06_decoder",
+    "tokenization": "07_data",
+    "training": "08_training",
+    "decoding": "09_decoding",
+    "ablations": "12_ablations",
+    "beyond": "15_after_the_paper",
+}
+_PACKAGE_OF = {"multihead": "multi_head"}  # where the package is not called as the topic
+
+
+def chapter_of(exercise_id: str) -> str:
+    """The notebook an exercise belongs to: "02_attention" for "masks.causal"."""
+    return CHAPTER_OF[exercise_id.split(".")[0]]
 
 
 @functools.cache
 def catalogue() -> dict[str, Exercise]:
     """Every exercise by its id. Raises ValueError where two have one id or a hint is missing."""
     found: dict[str, Exercise] = {}
-    for topic in TOPICS:
-        module = importlib.import_module(f"annotated_transformer.exercises.{topic}")
+    for topic in CHAPTER_OF:
+        package = _PACKAGE_OF.get(topic, topic)
+        module = importlib.import_module(f"annotated_transformer.exercises.{package}")
         for exercise in module.EXERCISES:
             if exercise.id in found:
                 raise ValueError(f"two exercises are called {exercise.id!r}: rename one of them")

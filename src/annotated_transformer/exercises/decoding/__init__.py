@@ -1,0 +1,5 @@
+"""Exercises on search, caching, averaging and BLEU (section 6.1)."""
+
+from annotated_transformer.exercises.exercise import Exercise
+
+EXERCISES: tuple[Exercise, ...] = ()

@@ -1,0 +1,5 @@
+"""Exercises on the encoder: its sub-layers, norms and embeddings (sections 3.1, 3.3, 3.4)."""
+
+from annotated_transformer.exercises.exercise import Exercise
+
+EXERCISES: tuple[Exercise, ...] = ()
