@@ -24,7 +24,7 @@ from annotated_transformer.exercises.grader.compare import (
     structure_problem,
 )
 from annotated_transformer.exercises.grader.outcomes import Failure, Outcome, make_call
-from annotated_transformer.exercises.grader.values import Array, to_plain
+from annotated_transformer.exercises.grader.values import Array, to_plain, to_tensors
 
 ANSWER_TOLERANCE = Tolerance(1e-2, 0.0)
 
@@ -291,14 +291,3 @@ def _extent(pair: Pair, tolerance: Tolerance) -> str:
     wrong = ~close_mask(expected, got, tolerance)
     first = [int(position) for position in np.argwhere(wrong)[0]]
     return f" at {int(wrong.sum())} of {wrong.size} places, first at {first}"
-
-
-def to_tensors(value: Any) -> Any:
-    """Plain data as torch tensors in the structure they came in."""
-    if isinstance(value, Array) and value.array is not None:
-        return torch.from_numpy(value.array.copy()).to(getattr(torch, value.dtype))
-    if isinstance(value, (list, tuple)):
-        return type(value)(to_tensors(item) for item in value)
-    if isinstance(value, dict):
-        return {key: to_tensors(item) for key, item in value.items()}
-    return value

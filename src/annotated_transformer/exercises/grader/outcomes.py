@@ -1,25 +1,17 @@
 """One function run on one case: what came out, what was raised, what became of the inputs."""
 
 import hashlib
-import linecache
-import os
-import random
 import re
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from annotated_transformer.exercises.exercise import Call, Candidate, Case, Exercise, call
 from annotated_transformer.exercises.grader.pristine import original_libraries
+from annotated_transformer.exercises.grader.running import Given, run_once
 from annotated_transformer.exercises.grader.values import pack, unpack
 
-_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # exercises/
-_TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__))
 _DTYPE_COMPLAINT = re.compile(r"dtype|scalar type|Double|Float\b|float32|float64|without overflow")
 
 
@@ -124,121 +116,17 @@ def _read_failure(tree: Any) -> Failure:
 
 def _run(exercise: Exercise, index: int, function: Candidate, dtype: torch.dtype) -> dict[str, Any]:
     case = cases_of(exercise)[index]
-    outcome: dict[str, Any] = dict.fromkeys(Outcome.__dataclass_fields__)
-    outcome["dtype"] = str(case.dtype or dtype).removeprefix("torch.")
-    torch.default_generator.manual_seed(0)
-    np.random.seed(0)
-    random.seed(0)
-    with original_libraries():
+
+    def make() -> Given:
         arguments = make_call(exercise, index, dtype)
-    try:
-        outcome["value"] = _observe(case, function, arguments)
-    except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
-        outcome["failure"] = describe_failure(error)
-        return outcome
-    outcome["after"] = (arguments.args, dict(arguments.kwargs))
-    if case.gradient != "ignored":
-        with original_libraries():
-            arguments = make_call(exercise, index, dtype)
-        watch = _Leaving()
-        try:
-            outcome["gradients"] = _gradients(case, function, arguments, watch)
-        except BaseException as error:
-            outcome["gradient_failure"] = describe_failure(error)
-        outcome["left_torch"] = watch.seen
-    return outcome
+        return arguments.args, dict(arguments.kwargs)
 
+    def observed(*args: Any, **kwargs: Any) -> Any:
+        assert case.observe is not None
+        return case.observe(function, *args, **kwargs)
 
-def _observe(case: Case, function: Candidate, arguments: Call) -> Any:
-    if case.observe is not None:
-        return case.observe(function, *arguments.args, **arguments.kwargs)
-    return function(*arguments.args, **arguments.kwargs)
-
-
-class detached(Exception):  # noqa: N801, N818 - its name is what the grader looks for
-    """The output does not depend on the inputs as far as autograd knows."""
-
-
-class _Leaving(TorchFunctionMode):
-    """Notices when numbers are taken out of their tensors, where autograd cannot follow."""
-
-    seen = False
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> object:
-        name = getattr(func, "__name__", "")
-        self.seen = self.seen or name in _WAYS_OUT or (name == "tensor" and _of_tensors(args))
-        return func(*args, **(kwargs or {}))
-
-
-_WAYS_OUT = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__bool__"}
-
-
-def _of_tensors(args: Any) -> bool:
-    """Are these the arguments of a `torch.tensor([[a, b], ...])` whose parts are tensors?"""
-    return bool(args) and isinstance(args[0], (list, tuple)) and bool(_floating_tensors(args[0]))
-
-
-def _gradients(
-    case: Case, function: Candidate, arguments: Call, watch: _Leaving
-) -> list[Tensor | None]:
-    leaves = _floating_tensors((arguments.args, dict(arguments.kwargs)))
-    for leaf in leaves:
-        leaf.requires_grad_(True)
-    with watch:
-        returned = _observe(case, function, arguments)
-    outputs = _floating_tensors(returned)
-    with original_libraries():
-        parts = [
-            (output * torch.arange(1.0, output.numel() + 1).cos().reshape(output.shape)).sum()
-            for output in outputs
-            if output.requires_grad
-        ]
-        if not parts:
-            raise detached("no output requires a gradient")
-        total = torch.stack([part.double() for part in parts]).sum()
-        return list(torch.autograd.grad(total, leaves, allow_unused=True))
-
-
-def _floating_tensors(tree: Any) -> list[Tensor]:
-    if isinstance(tree, Tensor):
-        return [tree] if tree.is_floating_point() else []
-    if isinstance(tree, dict):
-        tree = list(tree.values())
-    if isinstance(tree, (list, tuple)):
-        return [tensor for item in tree for tensor in _floating_tensors(item)]
-    return []
-
-
-def describe_failure(error: BaseException) -> dict[str, Any]:
-    """Class, message and place of an exception, as plain data; addresses taken out of the text."""
-    try:
-        message = str(error)[:2000]
-    except BaseException:
-        message = "(its message cannot be shown)"
-    message = re.sub(r"0x[0-9a-fA-F]{6,}", "0x…", message.strip())
-    line, source = _place(error)
     return {
-        "class_name": type(error).__name__,
-        "message": message.split("\nException raised from")[0][:400],
-        "line": line,
-        "source": source,
+        **dict.fromkeys(Outcome.__dataclass_fields__),
+        "dtype": str(case.dtype or dtype).removeprefix("torch."),
+        **run_once(observed if case.observe else function, make, case.gradient != "ignored"),
     }
-
-
-def _place(error: BaseException) -> tuple[int | None, str | None]:
-    """Line number within the checked function and the text of the line that raised."""
-    trace = error.__traceback__
-    frames: list[tuple[CodeType, int]] = []
-    while trace is not None and len(frames) < 10_000:
-        frames.append((trace.tb_frame.f_code, trace.tb_lineno))
-        trace = trace.tb_next
-    ours = (_PACKAGE_FOLDER, _TORCH_FOLDER)
-    inner = [frame for frame in frames if not frame[0].co_filename.startswith(ours)]
-    if not inner:
-        return None, None
-    code, number = [f for f in inner if f[0].co_filename == inner[0][0].co_filename][-1]
-    source = linecache.getline(code.co_filename, number).strip()
-    shown = source if len(source) <= 90 else source[:90] + " …"
-    return number - code.co_firstlineno + 1, shown or None

@@ -203,3 +203,14 @@ def _read_array(tree: dict[str, Any], blobs: list[bytes]) -> Array:
 def to_plain(value: Any) -> Any:
     """The same plain data from a value of this process, for references and named mistakes."""
     return unpack(pack(value))
+
+
+def to_tensors(value: Any) -> Any:
+    """Plain data as torch tensors in the structure they came in."""
+    if isinstance(value, Array) and value.array is not None:
+        return torch.from_numpy(value.array.copy()).to(getattr(torch, value.dtype))
+    if isinstance(value, (list, tuple)):
+        return type(value)(to_tensors(item) for item in value)
+    if isinstance(value, dict):
+        return {key: to_tensors(item) for key, item in value.items()}
+    return value

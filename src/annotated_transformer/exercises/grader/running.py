@@ -1,0 +1,104 @@
+"""One call of a function: what came out, what was raised, what became of its arguments.
+
+Imports nothing that knows an exercise: instructor mode runs this where no reference can be had.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from annotated_transformer.exercises.grader.failures import describe_failure
+from annotated_transformer.exercises.grader.pristine import original_libraries
+
+Function = Callable[..., Any]
+Given = tuple[tuple[Any, ...], dict[str, Any]]  # positional and named arguments
+
+
+def run_once(function: Function, make: Callable[[], Given], gradient: bool) -> dict[str, Any]:
+    """Call `function` on the arguments that `make` gives, once more for `gradient`.
+
+    Returns `value` or `failure`, `after` (the arguments afterwards), and where a gradient is asked
+    for `gradients` or `gradient_failure`, and `left_torch`. Raises nothing of the function's.
+    """
+    result: dict[str, Any] = {}
+    torch.default_generator.manual_seed(0)
+    np.random.seed(0)
+    random.seed(0)
+    with original_libraries():
+        given = make()
+    try:
+        result["value"] = function(*given[0], **given[1])
+    except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
+        result["failure"] = describe_failure(error)
+        return result
+    result["after"] = given
+    if gradient:
+        with original_libraries():
+            given = make()
+        watch = _Leaving()
+        try:
+            result["gradients"] = _gradients(function, given, watch)
+        except BaseException as error:
+            result["gradient_failure"] = describe_failure(error)
+        result["left_torch"] = watch.seen
+    return result
+
+
+class detached(Exception):  # noqa: N801, N818 - its name is what the grader looks for
+    """The output does not depend on the inputs as far as autograd knows."""
+
+
+class _Leaving(TorchFunctionMode):
+    """Notices when numbers are taken out of their tensors, where autograd cannot follow."""
+
+    seen = False
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> object:
+        name = getattr(func, "__name__", "")
+        self.seen = self.seen or name in _WAYS_OUT or (name == "tensor" and _of_tensors(args))
+        return func(*args, **(kwargs or {}))
+
+
+_WAYS_OUT = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__bool__"}
+
+
+def _of_tensors(args: Any) -> bool:
+    """Are these the arguments of a `torch.tensor([[a, b], ...])` whose parts are tensors?"""
+    return bool(args) and isinstance(args[0], (list, tuple)) and bool(floating_tensors(args[0]))
+
+
+def _gradients(function: Function, given: Given, watch: _Leaving) -> list[Tensor | None]:
+    leaves = floating_tensors(given)
+    for leaf in leaves:
+        leaf.requires_grad_(True)
+    with watch:
+        returned = function(*given[0], **given[1])
+    outputs = floating_tensors(returned)
+    with original_libraries():
+        parts = [
+            (output * torch.arange(1.0, output.numel() + 1).cos().reshape(output.shape)).sum()
+            for output in outputs
+            if output.requires_grad
+        ]
+        if not parts:
+            raise detached("no output requires a gradient")
+        total = torch.stack([part.double() for part in parts]).sum()
+        return list(torch.autograd.grad(total, leaves, allow_unused=True))
+
+
+def floating_tensors(tree: Any) -> list[Tensor]:
+    """Every floating tensor within lists, tuples and dictionaries, in order."""
+    if isinstance(tree, Tensor):
+        return [tree] if tree.is_floating_point() else []
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    if isinstance(tree, (list, tuple)):
+        return [tensor for item in tree for tensor in floating_tensors(item)]
+    return []
