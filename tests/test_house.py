@@ -45,7 +45,7 @@ PAPER_CODE = {
     "incremental",
     "inspection",
 }
-SERVING_CODE = {"__init__", "errors", "scoring", "translation"}
+SERVING_CODE = {"__init__", "errors", "likelihood", "scoring", "translation"}
 PUBLISHED = "https://reader.github.io/annotated-book/"
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError
+from annotated_transformer.likelihood import corpus_likelihood
 from annotated_transformer.scoring import (
     PROTOCOLS,
     MosesPreparation,
-    corpus_likelihood,
     score_corpus,
 )
 from annotated_transformer.transformer import Transformer
@@ -102,6 +102,25 @@ def test_bleu_is_the_definition_over_the_whole_corpus(pairs):
 def test_exact_match_is_a_percentage_of_whole_lines():
     hypotheses = [REFERENCES[0], REFERENCES[1] + " ", "Das Kind isst."]
     assert values(hypotheses, REFERENCES)["exact-match"] == pytest.approx(200 / 3)
+
+
+def test_a_pair_of_empty_lines_is_not_a_match_and_not_a_miss():
+    (plain,) = score_corpus(["a b", "c"], ["a b", "d"], ["exact-match"])
+    (score,) = score_corpus(["a b", "", "c", " \t"], ["a b", "", "d", ""], ["exact-match"])
+    assert score.value == plain.value == pytest.approx(50)
+    assert plain.signature == "nrefs:1|case:mixed|whole-lines"
+    assert score.signature == f"{plain.signature}|empty-pairs-skipped:2"
+
+
+def test_an_empty_line_against_text_is_a_miss():
+    (score,) = score_corpus(["", "a", "b"], ["a", "", "b"], ["exact-match"])
+    assert score.value == pytest.approx(100 / 3)
+    assert "skipped" not in score.signature
+
+
+def test_nothing_but_empty_pairs_is_a_sentence():
+    with pytest.raises(CallError, match="all 2 translations and their references are empty"):
+        score_corpus(["", " "], ["", ""], ["exact-match"])
 
 
 def test_unequal_line_counts_are_a_sentence():

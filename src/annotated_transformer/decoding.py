@@ -6,8 +6,7 @@ and ask an incremental decoder for the next token's logits, so that no position 
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.incremental import CachedDecoder, IncrementalDecoder, PrefixDecoder
-from annotated_transformer.transformer import Transformer
+from annotated_transformer.transformer import Transformer, evaluation_mode
 
 BLOCK = 64  # columns whose maximum stands for them when the best of a vocabulary are looked for
 
@@ -264,14 +263,3 @@ def incremental_decoder(
 ) -> IncrementalDecoder:
     """A decoder for these sources: with a key-value cache, or recomputing every prefix."""
     return (CachedDecoder if use_cache else PrefixDecoder)(model, src, beam_size)
-
-
-@contextmanager
-def evaluation_mode(model: torch.nn.Module) -> Iterator[None]:
-    """No dropout inside; afterwards the model trains again if it did before."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was_training)

@@ -1,5 +1,9 @@
 """The Transformer (section 3): Figure 1 as one module."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
@@ -72,7 +76,19 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """The decoder's output (batch, n_tgt, d_model), not yet projected to the vocabulary.
 
-        `memory` does not tell which of its positions are padding: give `src_mask` where some are.
+        **None means two things here, and src_mask=None is not what it is in `forward`.** `forward`
+        and `encode` see the source tokens, so their None hides the padding. `decode` sees only
+        vectors, which do not tell a word from padding, so its None hides nothing: every position
+        of the memory is attended, padding too. For a padded batch give the same mask as to
+        `encode`: `padding_mask(src, pad_id)`.
+
+        Args:
+            memory: what `encode` gave, (batch, n_src, d_model).
+            tgt: target tokens (batch, n_tgt), beginning with bos: the decoder's input.
+            src_mask: broadcastable to (batch, num_heads, n_tgt, n_src). None attends to ALL
+                positions of the memory, padding included.
+            tgt_mask: broadcastable to (batch, num_heads, n_tgt, n_tgt). None hides the future and
+                padding, as in `forward`.
         """
         if tgt_mask is None:
             tgt_mask = target_mask(tgt, self.config.pad_id)
@@ -84,9 +100,25 @@ class Transformer(nn.Module):
         logits: Tensor = self.projection(hidden)
         return logits
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie, and where tokens have to be."""
+        return self.projection.weight.device
+
     def num_parameters(self) -> int:
         """How many numbers are trained; a shared matrix counts once."""
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """No dropout inside; afterwards the model trains again if it did before."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
 
 
 def initialise(module: nn.Module) -> None:

@@ -116,7 +116,7 @@ def nbest_translations(
         indices = [wanted[place] for place in batch]
         src = collate([sources[index] for index in indices], vocabulary.pad_id)  # (batch, n_src)
         found = beam_search(
-            model, src.to(device_of(model)), beam_size, alpha, max_extra=MAX_EXTRA, nbest=nbest
+            model, src.to(model.device), beam_size, alpha, max_extra=MAX_EXTRA, nbest=nbest
         )
         for index, hypotheses in zip(indices, found, strict=True):
             if not hypotheses or not math.isfinite(hypotheses[0].score):
@@ -145,11 +145,10 @@ def cross_attention(
 ) -> CrossAttention:
     """The cross-attention weights of a translation, given its source; model in evaluation mode."""
     [source] = source_ids(vocabulary, [sentence])
-    device = device_of(model)
     with recording_attention(model) as recorded:
         model(
-            torch.tensor([source], device=device),
-            torch.tensor([translation.tokens[:-1]], device=device),
+            torch.tensor([source], device=model.device),
+            torch.tensor([translation.tokens[:-1]], device=model.device),
         )
     names = [
         f"decoder.layers.{number}.cross_attention" for number in range(model.config.num_layers)
@@ -171,8 +170,3 @@ def longest_source(model: Transformer) -> int:
     if model.config.positions == "learned":
         return min(LONGEST_SOURCE, model.config.max_positions - MAX_EXTRA)
     return LONGEST_SOURCE
-
-
-def device_of(model: Transformer) -> torch.device:
-    """Where the model's weights lie."""
-    return model.projection.weight.device

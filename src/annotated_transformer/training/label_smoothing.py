@@ -36,7 +36,7 @@ def label_smoothing_loss(
 
 def projected_label_smoothing_loss(
     hidden: Tensor, weight: Tensor, target: Tensor, eps: float = 0.1, chunk: int = 256
-) -> tuple[Tensor, Tensor]:
+) -> Tensor:
     """The label smoothing loss of `hidden @ weight.T`, chunk by chunk.
 
     The gradient of each chunk is made while its logits are at hand, so the whole (rows, V) matrix
@@ -50,13 +50,12 @@ def projected_label_smoothing_loss(
         chunk: rows at a time.
 
     Returns:
-        The smoothed loss and, without a gradient, the plain negative log-likelihood: sums over the
-        rows, in nats.
+        A scalar, the sum over the rows, in nats.
     """
-    losses: tuple[Tensor, Tensor] = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
+    loss: Tensor = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
         hidden, weight, target, eps, chunk
     )
-    return losses
+    return loss
 
 
 class _ProjectedLoss(torch.autograd.Function):
@@ -65,14 +64,14 @@ class _ProjectedLoss(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, eps: float, chunk: int
-    ) -> tuple[Tensor, Tensor]:
+    ) -> Tensor:
         table = weight.to(hidden.dtype)  # (V, d_model)
         vocab_size = table.size(0)
         accurate = torch.float64 if hidden.dtype == torch.float64 else torch.float32
         mean_row = table.mean(0, dtype=accurate)  # (d_model,): its product is the mean logit
         hidden_gradient = torch.empty_like(hidden)
         weight_gradient = torch.zeros_like(weight, dtype=accurate)
-        sums = torch.zeros(2, dtype=accurate, device=hidden.device)
+        loss = torch.zeros((), dtype=accurate, device=hidden.device)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
             answers = target[start : start + chunk, None]  # (c, 1)
@@ -83,8 +82,7 @@ class _ProjectedLoss(torch.autograd.Function):
             mean_logs = rows.to(accurate) @ mean_row[:, None] - (
                 answer_logits - answer_logs
             )  # (c, 1), the mean of log p over the vocabulary
-            sums[0] -= ((1 - eps) * answer_logs + eps * mean_logs).sum()
-            sums[1] -= answer_logs.sum()
+            loss -= ((1 - eps) * answer_logs + eps * mean_logs).sum()
             if not any(ctx.needs_input_grad):
                 continue
             # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
@@ -94,13 +92,11 @@ class _ProjectedLoss(torch.autograd.Function):
             torch.mm(logits_gradient, table, out=hidden_gradient[start : start + chunk])
             weight_gradient += logits_gradient.T @ rows
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
-        loss, likelihood = sums
-        ctx.mark_non_differentiable(likelihood)
-        return loss, likelihood
+        return loss
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        scale = gradients[0]
+        (scale,) = gradients
         hidden_gradient, weight_gradient = ctx.saved_tensors
         return (
             hidden_gradient * scale.to(hidden_gradient.dtype),

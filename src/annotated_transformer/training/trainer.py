@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.data import Batch, EncodedSplit, make_batch, token_batches
+from annotated_transformer.data import EncodedSplit, make_batch, token_batches
 from annotated_transformer.errors import WorkError
-from annotated_transformer.masks import padding_mask
+from annotated_transformer.likelihood import split_likelihood, teacher_forced
 from annotated_transformer.training.byte_dropout import use_byte_dropout
 from annotated_transformer.training.checkpoints import (
     Checkpoint,
@@ -173,7 +173,14 @@ class Trainer:
         rate = self.schedule.rate(self.state.step + 1, done)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        loss, _, tokens = self._losses(batch)
+        with self._autocast():
+            hidden, answers = teacher_forced(self.model, batch)  # (tokens, d_model), (tokens,)
+        if self.settings.precision == "bf16":
+            hidden = hidden.bfloat16()
+        loss = projected_label_smoothing_loss(
+            hidden, self.model.projection.weight, answers, self.settings.label_smoothing
+        )
+        tokens = answers.numel()
         if not math.isfinite(float(loss.detach())):
             raise self._diverged()
         mean_loss = loss / tokens
@@ -188,60 +195,28 @@ class Trainer:
         if self.state.step % LOG_EVERY == 0:
             self._log(rate)
 
-    def _losses(self, batch: Batch) -> tuple[Tensor, Tensor, int]:
-        """Smoothed loss and negative log-likelihood, summed in nats, and the number of tokens.
+    def _autocast(self) -> torch.autocast:
+        """Matrix products in bfloat16 inside, where the settings ask for it."""
+        wanted = self.settings.precision == "bf16"
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=wanted)
 
-        Teacher forcing: the decoder reads all but the last token and predicts all but the first.
-        Only real positions are projected to the vocabulary.
-        """
-        pad_id = self.config.model.pad_id
-        src = batch.src.to(self.device, non_blocking=True)  # (batch, n_src)
-        tgt = batch.tgt.to(self.device, non_blocking=True)  # (batch, n_tgt + 1)
-        decoder_input, labels = tgt[:, :-1], tgt[:, 1:]
-        real = labels != pad_id
-        src_mask = padding_mask(src, pad_id)
-        with torch.autocast(
-            self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"
-        ):
-            memory = self.model.encode(src, src_mask)
-            hidden = self.model.decode(memory, decoder_input, src_mask)  # (batch, n_tgt, d_model)
-        answers = labels[real]  # (tokens,)
-        hidden = hidden[real]  # (tokens, d_model)
-        if self.settings.precision == "bf16":
-            hidden = hidden.bfloat16()
-        loss, likelihood = projected_label_smoothing_loss(
-            hidden, self.model.projection.weight, answers, self.settings.label_smoothing
-        )
-        return loss, likelihood, answers.numel()
-
-    @torch.no_grad()
     def _validate(self) -> None:
-        """Loss, perplexity on the validation pairs, from the unsmoothed likelihood."""
-        self.model.eval()
-        total, tokens = 0.0, 0
-        longest = max(map(max, self.valid_split.lengths))
-        budget = max(self.settings.max_tokens, longest)
-        for indices in token_batches(self.valid_split.lengths, budget, seed=0, epoch=0):
-            batch = make_batch(self.valid_split, indices, self.config.model.pad_id)
-            _, likelihood, count = self._losses(batch)
-            total += float(likelihood)
-            tokens += count
-        self.model.train()
-        loss = total / tokens
-        if not math.isfinite(loss):
+        """Loss and perplexity on the validation pairs, from the unsmoothed likelihood."""
+        with self._autocast():
+            measured = split_likelihood(self.model, self.valid_split, self.settings.max_tokens)
+        if not math.isfinite(measured.loss):
             raise self._diverged()
-        perplexity = math.exp(min(loss, 700.0))
         values = {
             "event": "valid",
             "step": self.state.step,
             "epoch": self.state.epoch,
-            "loss": round(loss, 6),
-            "perplexity": round(perplexity, 4),
+            "loss": round(measured.loss, 6),
+            "perplexity": round(measured.perplexity, 4),
             "wall_seconds": round(self._wall_seconds(), 2),
             "cpu_seconds": round(self._cpu_seconds(), 2),
         }
         self.directory.append_metrics(values)
-        self.progress.validated(self.state.epoch, loss, perplexity)
+        self.progress.validated(self.state.epoch, measured.loss, measured.perplexity)
 
     def _log(self, rate: float) -> None:
         """One line of metrics and one of progress, over the steps since the last."""
