@@ -39,19 +39,26 @@ def test_the_report_is_that_of_the_translations(run_dir, capsys, tmp_path):
     assert report["tokens"] == sum(len(ids) + 1 for ids in pieces)
     assert report["sentences"] == 3
     assert report["sentences_per_second"] == pytest.approx(3 / report["seconds"])
-    assert (report["beam"], report["alpha"], report["alphas_tried"]) == (4, 0.6, None)
+    assert (report["beam"], report["alpha"], report["tuning"]) == (4, 0.6, None)
 
 
 def test_alpha_can_be_chosen_on_another_split_and_says_so(run_dir, capsys):
     report = evaluate(run_dir, capsys, "--alpha-from", "valid")
-    tried = report["alphas_tried"]
-    assert sorted(map(float, tried)) == sorted(ALPHAS)
-    assert tried[str(report["alpha"])] == max(tried.values())
+    tried = {one["alpha"]: one["score"] for one in report["tuning"]}
+    assert tuple(tried) == ALPHAS
+    assert tried[report["alpha"]] == max(tried.values())
     assert report["alpha_chosen_on"] == "valid"
 
 
+def test_the_text_report_shows_what_the_choice_of_alpha_was_between(run_dir, capsys, monkeypatch):
+    found = [{"alpha": 0.6, "score": 20.0}, {"alpha": 1.2, "score": 30.0}]
+    monkeypatch.setattr("annotated_transformer.cli.evaluate.try_alphas", lambda *_: found)
+    assert main(["evaluate", "--run-dir", str(run_dir), "--alpha-from", "valid"]) == 0
+    assert "alpha 1.2 (chosen on valid: 0.6: 20.00, 1.2: 30.00)" in capsys.readouterr().out
+
+
 def test_the_alpha_that_did_best_elsewhere_is_used(run_dir, capsys, monkeypatch):
-    found = {0.6: 20.0, 1.2: 30.0, 1.4: 25.0}
+    found = [{"alpha": a, "score": s} for a, s in ((0.6, 20.0), (1.2, 30.0), (1.4, 25.0))]
     monkeypatch.setattr("annotated_transformer.cli.evaluate.try_alphas", lambda *_: found)
     assert evaluate(run_dir, capsys, "--alpha-from", "valid")["alpha"] == 1.2
 

@@ -23,6 +23,8 @@ from annotated_transformer.ledger.ledger_page import anchor_of, cells_of, make_l
 from annotated_transformer.ledger.recorded_runs import (
     RecordedRun,
     RecordedScore,
+    TriedAlpha,
+    Tuning,
     load_run_record,
     problems_of_run,
 )
@@ -265,6 +267,10 @@ def a_score(**changes: Any) -> tuple[RecordedScore, ...]:
     return (replace(a_run().scores[0], **changes),)
 
 
+def a_tuning(tried: list[tuple[float, float]], split: str = "test") -> Tuning:
+    return Tuning(split, 4, "valid", "lower-tokenised", tuple(TriedAlpha(*one) for one in tried))
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -282,11 +288,26 @@ def a_score(**changes: Any) -> tuple[RecordedScore, ...]:
         ({"scores": a_score(beam=None)}, "with which beam"),
         ({"scores": a_score(alpha_chosen_on="")}, "where its length penalty was chosen"),
         ({"scores": a_score(alpha_chosen_on="test")}, "on the test set itself"),
+        ({"tuning": (a_tuning([]),)}, "was chosen among none"),
+        ({"tuning": (a_tuning([(0.6, 20.0), (1.0, 21.0)]),)}, "is 0.6, but 1.0 scored best"),
+        ({"tuning": (a_tuning([(0.6, 20.0)], split="another"),)}, "not in scores.json"),
     ],
 )
 def test_unsound_runs_are_noticed(changes: dict[str, Any], words: str) -> None:
     problems = problems_of_run(a_run(**changes), parse)
     assert any(words in problem for problem in problems), problems
+
+
+def test_equally_good_alphas_are_no_problem() -> None:
+    tied = a_tuning([(0.4, 20.0), (0.6, 20.0)])
+    assert problems_of_run(a_run(tuning=(tied,)), parse) == []
+
+
+def test_a_run_page_shows_the_alphas_that_were_tried() -> None:
+    assert "tried on" not in make_run_page([a_run()])
+    page = make_run_page([a_run(tuning=(a_tuning([(0.4, 19.876), (0.6, 20.0)]),))])
+    assert "tried on valid with beam 4" in page
+    assert "0.4: 19.88, 0.6: 20.00." in page
 
 
 def test_a_run_page_shows_every_figure() -> None:
@@ -392,6 +413,33 @@ def test_an_unsound_record_is_refused_and_leaves_nothing(
     with pytest.raises((CallError, WorkError), match=words):
         record_run(request, parse)
     assert not request.folder.exists()
+
+
+def test_a_record_keeps_the_alphas_that_were_tried(tmp_path: Path) -> None:
+    request = make_run_dir(tmp_path)
+    file = Path(request.score_files[0])
+    report = json.loads(file.read_text())
+    tuning = [{"alpha": 0.8, "score": 9.8765}, {"alpha": 1.0, "score": 10.0}]
+    file.write_text(json.dumps({**report, "tuning": tuning}))
+    run = record_run(request, parse)
+    tried = (TriedAlpha(0.8, 9.88), TriedAlpha(1.0, 10.0))
+    assert run.tuning == (Tuning("test", 5, "valid", "lower-tokenised", tried),)
+    kept = json.loads((request.folder / "tuning.json").read_text())
+    assert kept[0]["tried"] == [{"alpha": 0.8, "score": 9.88}, {"alpha": 1.0, "score": 10.0}]
+
+
+def test_a_record_whose_alpha_was_not_the_best_is_refused(tmp_path: Path) -> None:
+    request = make_run_dir(tmp_path)
+    file = Path(request.score_files[0])
+    report = json.loads(file.read_text())
+    tuning = [{"alpha": 0.8, "score": 11.0}, {"alpha": 1.0, "score": 10.0}]
+    file.write_text(json.dumps({**report, "tuning": tuning}))
+    with pytest.raises(WorkError, match=r"is 1\.0, but 0\.8 scored best on valid"):
+        record_run(request, parse)
+    assert not request.folder.exists()
+    file.write_text(json.dumps({**report, "tuning": [{"alpha": 0.8}]}))
+    with pytest.raises(CallError, match="is not what"):
+        record_run(request, parse)
 
 
 def test_a_damaged_record_is_refused(tmp_path: Path) -> None:

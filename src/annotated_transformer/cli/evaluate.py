@@ -21,14 +21,19 @@ from annotated_transformer.cli.options import (
     print_lines,
     show_progress,
 )
-from annotated_transformer.data import Split, Vocabulary, encode_split, load_corpus
+from annotated_transformer.data import Split, Vocabulary, batches_of, encode_split, load_corpus
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.likelihood import Likelihood, split_likelihood
-from annotated_transformer.scoring import Score, lower_tokenised_bleu, score_corpus
+from annotated_transformer.scoring import (
+    Likelihood,
+    Score,
+    corpus_likelihood,
+    lower_tokenised_bleu,
+    score_corpus,
+)
 from annotated_transformer.training import RunConfig, load_run
 from annotated_transformer.training.devices import choose_device
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import longest_source, translate_sentences
+from annotated_transformer.translation import device_of, longest_source, translate_sentences
 
 ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
 
@@ -78,15 +83,15 @@ def run(arguments: argparse.Namespace) -> int:
         beam_size=arguments.beam,
         batch_tokens=arguments.batch_tokens,
     )
-    alpha, tried = arguments.alpha, None
+    alpha, tuning = arguments.alpha, None
     if arguments.alpha_from == arguments.split:
         raise CallError(
             f"--alpha-from {arguments.alpha_from} would choose the length penalty on the very "
             "split that is scored: name another split, such as valid."
         )
     if arguments.alpha_from is not None:
-        tried = try_alphas(translate, corpus[arguments.alpha_from], corpus.target_language)
-        alpha = max(tried, key=tried.__getitem__)
+        tuning = try_alphas(translate, corpus[arguments.alpha_from], corpus.target_language)
+        alpha = max(tuning, key=lambda tried: tried["score"])["alpha"]
     began, began_cpu = time.perf_counter(), time.process_time()
     hypotheses = translate(
         split.source, alpha=alpha, progress=partial(show_progress, arguments.split)
@@ -106,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         "beam": arguments.beam,
         "alpha": alpha,
         "alpha_chosen_on": arguments.alpha_from,
-        "alphas_tried": None if tried is None else {str(key): tried[key] for key in tried},
+        "tuning": tuning,
         "lower_case_model": config.training.lowercase,
         "scores": [asdict(score) for score in scores],
         **asdict(likelihood),
@@ -115,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
         "sentences_per_second": len(split) / seconds,
-        "device": str(model.device),
+        "device": str(device_of(model)),
         "threads": torch.get_num_threads(),
     }
     if arguments.format == "json":
@@ -127,14 +132,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 def try_alphas(
     translate: Callable[..., list[str]], validation: Split, language: str
-) -> dict[float, float]:
-    """Lower-cased BLEU of the validation sentences for each alpha of the grid."""
-    tried = {}
+) -> list[dict[str, float]]:
+    """Lower-cased BLEU of the validation sentences for each alpha of the grid, in its order.
+
+    Returns:
+        {"alpha": ..., "score": ...} for each, so that a record shows what the choice was between.
+    """
+    tuning = []
     for alpha in ALPHAS:
         progress = partial(show_progress, f"validation, alpha {alpha}")
         hypotheses = translate(validation.source, alpha=alpha, progress=progress)
-        tried[alpha] = lower_tokenised_bleu(hypotheses, validation.target, language).value
-    return tried
+        score = lower_tokenised_bleu(hypotheses, validation.target, language).value
+        tuning.append({"alpha": alpha, "score": score})
+    return tuning
 
 
 def likelihood_of(
@@ -142,7 +152,10 @@ def likelihood_of(
 ) -> tuple[Likelihood, int]:
     """The likelihood of a split's references, and how many pairs were too long for it."""
     encoded = encode_split(split, vocabulary, max_length=longest_source(model))
-    return split_likelihood(model, encoded, config.training.max_tokens), encoded.skipped
+    longest = max(map(max, encoded.lengths))
+    budget = max(config.training.max_tokens, longest)
+    batches = batches_of(encoded, budget, seed=0, epoch=0, pad_id=vocabulary.pad_id)
+    return corpus_likelihood(model, batches), encoded.skipped
 
 
 def length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:
@@ -164,8 +177,8 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
 def as_text(report: dict[str, Any], scores: list[Score], likelihood: Likelihood) -> list[str]:
     """The report for people."""
     chosen = ""
-    if report["alphas_tried"]:
-        tried = ", ".join(f"{a}: {value:.2f}" for a, value in report["alphas_tried"].items())
+    if report["tuning"]:
+        tried = ", ".join(f"{one['alpha']}: {one['score']:.2f}" for one in report["tuning"])
         chosen = f" (chosen on {report['alpha_chosen_on']}: {tried})"
     return [
         f"{report['data']} {report['split']}, {report['source']} to {report['target']}, "

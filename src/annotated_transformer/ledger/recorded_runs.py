@@ -43,6 +43,39 @@ class RecordedScore:
 
 
 @dataclass(frozen=True)
+class TriedAlpha:
+    """One length penalty that was tried, and what it scored where alpha was chosen."""
+
+    alpha: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The length penalties between which one was chosen, for the scores of one test set.
+
+    Attributes:
+        split: the test set that the chosen alpha is for.
+        beam: the beam size of the search.
+        chosen_on: the split on which the alphas were compared.
+        protocol: how they were scored there.
+        tried: every alpha of the grid with its score.
+    """
+
+    split: str
+    beam: int
+    chosen_on: str
+    protocol: str
+    tried: tuple[TriedAlpha, ...]
+
+    @property
+    def best(self) -> tuple[float, ...]:
+        """The alpha with the highest score; several, if their recorded scores are equal."""
+        highest = max(one.score for one in self.tried)
+        return tuple(one.alpha for one in self.tried if one.score == highest)
+
+
+@dataclass(frozen=True)
 class Example:
     """One translation of ours with its source, and what is wrong with it, in words."""
 
@@ -74,6 +107,7 @@ class RecordedRun:
         examples: from examples.json, a handful.
         examples_chosen: how they were chosen.
         evaluation_commands: the commands that gave the scores.
+        tuning: from tuning.json, how each length penalty was chosen. Older records lack it.
     """
 
     name: str
@@ -93,6 +127,7 @@ class RecordedRun:
     scores: tuple[RecordedScore, ...] = ()
     examples: tuple[Example, ...] = ()
     examples_chosen: str = ""
+    tuning: tuple[Tuning, ...] = ()
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         """The lines of the curve of one kind: "train" or "valid"."""
@@ -107,7 +142,7 @@ class RecordedRun:
 FILE_FIELDS = tuple(
     field.name
     for field in fields(RecordedRun)
-    if field.name not in ("metrics", "scores", "examples", "examples_chosen")
+    if field.name not in ("metrics", "scores", "examples", "examples_chosen", "tuning")
 )
 
 
@@ -135,6 +170,10 @@ def load_run_record(folder: Path) -> RecordedRun:
             ),
             examples=tuple(Example(**entry) for entry in examples["examples"]),
             examples_chosen=examples["chosen"],
+            tuning=tuple(
+                Tuning(**{**entry, "tried": tuple(TriedAlpha(**one) for one in entry["tried"])})
+                for entry in _read_json(folder / "tuning.json", [])
+            ),
         )
     except (TypeError, KeyError) as error:
         raise WorkError(f"{folder} is damaged or not ours: {error}.") from error
@@ -175,7 +214,26 @@ def problems_of_run(run: RecordedRun, parse: Callable[[str], object]) -> list[st
         if run.status == "finished" and not run.cost.get(key):
             problems.append(f"{where}: cost does not say {key}.")
     problems += [problem for score in run.scores for problem in _score_problems(where, score)]
+    problems += [problem for tuning in run.tuning for problem in _tuning_problems(run, tuning)]
     return problems
+
+
+def _tuning_problems(run: RecordedRun, tuning: Tuning) -> list[str]:
+    name = f"results/{run.name}: the length penalty for {tuning.split}, beam {tuning.beam},"
+    if not tuning.tried:
+        return [f"{name} was chosen among none: tuning.json lists no alpha."]
+    used = [
+        score.alpha
+        for score in run.scores
+        if (score.split, score.beam) == (tuning.split, tuning.beam)
+    ]
+    if not used:
+        return [f"{name} was chosen for scores that are not in scores.json."]
+    return [
+        f"{name} is {alpha}, but {tuning.best[0]} scored best on {tuning.chosen_on}."
+        for alpha in sorted({alpha for alpha in used if alpha is not None})
+        if alpha not in tuning.best
+    ]
 
 
 def _score_problems(where: str, score: RecordedScore) -> list[str]:

@@ -17,12 +17,15 @@ from annotated_transformer.ledger.recorded_runs import (
     Example,
     RecordedRun,
     RecordedScore,
+    TriedAlpha,
+    Tuning,
     load_run_record,
     problems_of_run,
 )
 from annotated_transformer.transformer import Transformer
 
 PAPER_ALPHA = 0.6  # section 6.1
+TUNING_PROTOCOL = "lower-tokenised"  # by which `evaluate --alpha-from` compares alphas
 EXAMPLES = 6  # few: the corpora may not be handed on, and a handful of sentences is enough to see
 
 
@@ -82,6 +85,9 @@ def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
         _write(request.folder / "run.json", _describe(request, configuration))
         scores = [score for file in request.score_files for score in read_scores(file, request)]
         _write(request.folder / "scores.json", [asdict(score) for score in scores])
+        found = [read_tuning(file) for file in request.score_files]
+        if tuning := [asdict(one) for one in found if one is not None]:
+            _write(request.folder / "tuning.json", tuning)
         _write_translations(request)
         run = load_run_record(request.folder)
         if problems := problems_of_run(run, parse):
@@ -194,6 +200,31 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
             f"{file} is not what `annotated-transformer evaluate --format json` prints: {error}."
         ) from error
     return scores
+
+
+def read_tuning(file: Path) -> Tuning | None:
+    """The grid of length penalties in one file of `evaluate --format json`; None if it has none.
+
+    Raises:
+        CallError: if the file names a grid and lacks what belongs to it.
+    """
+    values = _read_json(file)
+    if not values.get("tuning"):
+        return None
+    try:
+        return Tuning(
+            split=values["split"],
+            beam=values["beam"],
+            chosen_on=values["alpha_chosen_on"],
+            protocol=TUNING_PROTOCOL,
+            tried=tuple(
+                TriedAlpha(one["alpha"], round(one["score"], 2)) for one in values["tuning"]
+            ),
+        )
+    except (KeyError, TypeError) as error:
+        raise CallError(
+            f"{file} is not what `annotated-transformer evaluate --format json` prints: {error}."
+        ) from error
 
 
 def choose_lines(count: int, wanted: int = EXAMPLES) -> list[int]:

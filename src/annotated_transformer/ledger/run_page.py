@@ -7,7 +7,12 @@ from typing import Any
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.ledger.curve import Line, draw_curve
 from annotated_transformer.ledger.measuring import VOCAB_SIZE
-from annotated_transformer.ledger.recorded_runs import BLEU_PROTOCOLS, RecordedRun, RecordedScore
+from annotated_transformer.ledger.recorded_runs import (
+    BLEU_PROTOCOLS,
+    RecordedRun,
+    RecordedScore,
+    Tuning,
+)
 from annotated_transformer.training.settings import TrainingConfig
 
 RUN_PAGE = "multi30k_run"
@@ -77,6 +82,8 @@ def _run_part(run: RecordedRun) -> list[str]:
     commands = [wrap_command(line) for line in (run.command, *run.evaluation_commands)]
     parts += ["```text", *commands, "```", ""]
     parts += [_facts_of_run(run), "", "### Scores", "", score_table(run), ""]
+    for tuning in run.tuning:
+        parts += [_tuning_line(tuning), ""]
     if run.metrics:
         parts += ["### Curve", "", _curve(run), ""]
     if run.examples:
@@ -198,6 +205,15 @@ def _search(score: RecordedScore) -> str:
     if score.alpha_chosen_on == "the paper":
         chosen = ", the paper's"
     return f"beam {score.beam}, α = {score.alpha}{chosen}; "
+
+
+def _tuning_line(tuning: Tuning) -> str:
+    """Every length penalty that was tried, with its score."""
+    tried = ", ".join(f"{one.alpha}: {one.score:.2f}" for one in tuning.tried)
+    return (
+        f"Length penalties tried on {tuning.chosen_on} with beam {tuning.beam} for "
+        f"{tuning.split}, α: {PROTOCOL_NAMES[tuning.protocol]}: {tried}."
+    )
 
 
 def _comparison(runs: Sequence[RecordedRun]) -> str:
