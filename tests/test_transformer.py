@@ -127,6 +127,20 @@ def test_the_whole_is_its_parts():
     torch.testing.assert_close(model.decode(memory, TGT, src_mask), hidden)
 
 
+def test_decode_without_a_source_mask_attends_to_padding_too():
+    """Its None is not forward's: it sees vectors and cannot tell which of them are padding."""
+    model = small()
+    memory, src_mask = model.encode(SRC), padding_mask(SRC)
+    everything = torch.ones(1, 1, 1, SRC.size(1), dtype=torch.bool)
+    without = model.decode(memory, TGT)
+    torch.testing.assert_close(without, model.decode(memory, TGT, everything))
+    with_mask = model.decode(memory, TGT, src_mask)
+    padded = (~src_mask).flatten(1).any(1)  # (batch,): sentences with padding
+    assert padded.tolist() == [False, True]
+    torch.testing.assert_close(without[~padded], with_mask[~padded])
+    assert not torch.allclose(without[padded], with_mask[padded])
+
+
 def test_given_masks_are_used():
     model = small()
     everything = torch.ones(1, 1, 1, 1, dtype=torch.bool)

@@ -31,8 +31,10 @@ class DecoderLayer(nn.Module):
             x: the target side, (batch, n_tgt, d_model).
             memory: the encoder's output, (batch, n_src, d_model): keys and values of the
                 cross-attention, whose queries come from the decoder.
-            src_mask: which memory positions may be attended to, (batch, 1, 1, n_src).
-            tgt_mask: which target positions may be attended to, (batch, 1, n_tgt, n_tgt).
+            src_mask: which memory positions may be attended to, (batch, 1, 1, n_src). None: all of
+                them, padding included.
+            tgt_mask: which target positions may be attended to, (batch, 1, n_tgt, n_tgt). None: all
+                of them, the future included.
         """
         x = self.residuals[0](x, lambda x: self.self_attention(x, x, x, tgt_mask))
         x = self.residuals[1](x, lambda x: self.cross_attention(x, memory, memory, src_mask))
@@ -57,7 +59,7 @@ class Decoder(nn.Module):
         src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None,
     ) -> Tensor:
-        """(batch, n_tgt, d_model) -> (batch, n_tgt, d_model)."""
+        """(batch, n_tgt, d_model) -> (batch, n_tgt, d_model). A mask of None hides nothing."""
         for layer in self.layers:
             x = layer(x, memory, src_mask, tgt_mask)
         return x if self.final_norm is None else self.final_norm(x)
