@@ -1,5 +1,6 @@
 """Exercises on the encoder: its sub-layers, norms and embeddings (sections 3.1, 3.3, 3.4)."""
 
+from annotated_transformer.exercises.encoder.layer_norm import LAYER_NORM
 from annotated_transformer.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = ()
+EXERCISES: tuple[Exercise, ...] = (LAYER_NORM,)

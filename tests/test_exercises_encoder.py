@@ -1,0 +1,20 @@
+"""The references of the encoder's exercises against PyTorch, by Hypothesis."""
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotated_transformer.exercises.encoder.layer_norm import layer_norm
+
+sizes = st.integers(1, 5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(sizes, min_size=1, max_size=4), st.integers(0, 999), st.sampled_from([1e-6, 0.3]))
+def test_layer_norm_is_torchs(shape: list[int], seed: int, eps: float) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    x = 3 * torch.randn(shape, generator=generator, dtype=torch.float64) + 1
+    gamma, beta = torch.randn(2, shape[-1], generator=generator, dtype=torch.float64)
+    expected = F.layer_norm(x, shape[-1:], gamma, beta, eps)
+    torch.testing.assert_close(layer_norm(x, gamma, beta, eps), expected)
