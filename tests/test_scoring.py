@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError
+from annotated_transformer.likelihood import corpus_likelihood
 from annotated_transformer.scoring import (
     PROTOCOLS,
     MosesPreparation,
-    corpus_likelihood,
     score_corpus,
 )
 from annotated_transformer.transformer import Transformer

@@ -1,4 +1,4 @@
-"""How good is a translator: BLEU with its signature, chrF, exact match, and perplexity.
+"""How good is a translator: BLEU with its signature, chrF, exact match.
 
 A BLEU score means nothing without the way its text was prepared, so every score here carries a
 signature. "cased" scores plain sentences as sacreBLEU prepares them; "lower-tokenised" is the
@@ -6,24 +6,17 @@ protocol of the published Multi30k scores: both sides lower-cased, punctuation-n
 tokenised by Moses before n-grams are counted. The two are not comparable with each other.
 """
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Protocol
 
-import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
-from torch import Tensor
 
 from annotated_transformer.errors import CallError
-from annotated_transformer.masks import padding_mask
-from annotated_transformer.transformer import Transformer
 
 PROTOCOLS = ("cased", "lower-tokenised", "chrf", "exact-match")
-ROWS_PER_PROJECTION = 1024  # the logits of a whole batch would be hundreds of megabytes
 
 
 @dataclass(frozen=True)
@@ -33,28 +26,6 @@ class Score:
     name: str
     value: float
     signature: str
-
-
-@dataclass(frozen=True)
-class Likelihood:
-    """How probable a model finds the references, counted per token and without label smoothing."""
-
-    loss: float  # mean negative log-likelihood in nats per token
-    perplexity: float  # exp(loss), per token of the model's own vocabulary
-    accuracy: (
-        float  # share of tokens, from 0 to 1, that the model ranks first given the ones before
-    )
-    tokens: int  # how many: every token of every reference and its eos, no padding
-
-
-class SentenceBatch(Protocol):
-    """What `corpus_likelihood` reads of a batch of sentence pairs."""
-
-    @property
-    def src(self) -> Tensor: ...  # (batch, n_src), eos last, padded
-
-    @property
-    def tgt(self) -> Tensor: ...  # (batch, n_tgt), bos first, eos last, padded
 
 
 def score_corpus(
@@ -155,44 +126,6 @@ class MosesPreparation:
     def __call__(self, line: str) -> str:
         normalised = self.normaliser.normalize(line.lower())
         return str(self.tokeniser.tokenize(normalised, return_str=True))
-
-
-@torch.inference_mode()
-def corpus_likelihood(model: Transformer, batches: Iterable[SentenceBatch]) -> Likelihood:
-    """The loss, perplexity and accuracy of a model on references, each token given the true past.
-
-    The loss is the plain negative log-likelihood: label smoothing, if training used it, is left
-    out, since the smoothed loss cannot fall to zero and its exponential is no perplexity
-    (section 5.4). Padding counts nowhere.
-
-    Raises:
-        CallError: if no batch holds a token.
-    """
-    was_training, device = model.training, model.projection.weight.device
-    model.eval()
-    loss, correct, tokens = 0.0, 0, 0
-    for batch in batches:
-        src, tgt = batch.src.to(device), batch.tgt.to(device)
-        src_mask = padding_mask(src, model.config.pad_id)  # (batch, 1, 1, n_src)
-        memory = model.encode(src, src_mask)  # (batch, n_src, d_model)
-        hidden = model.decode(memory, tgt[:, :-1], src_mask)  # (batch, n_tgt - 1, d_model)
-        labels = tgt[:, 1:]  # position t of the input predicts token t + 1
-        real = labels != model.config.pad_id
-        for rows, row_labels in zip(
-            torch.split(hidden[real], ROWS_PER_PROJECTION),  # (rows, d_model)
-            torch.split(labels[real], ROWS_PER_PROJECTION),  # (rows,)
-            strict=True,
-        ):
-            logits = model.project(rows).float()  # (rows, vocab)
-            losses = torch.nn.functional.cross_entropy(logits, row_labels, reduction="none")
-            loss += losses.cpu().double().sum().item()
-            correct += int((logits.argmax(dim=-1) == row_labels).sum())
-            tokens += row_labels.numel()
-    model.train(was_training)
-    if tokens == 0:
-        raise CallError("there is no token to score; give at least one non-empty batch.")
-    mean = loss / tokens
-    return Likelihood(mean, math.exp(min(mean, 700.0)), correct / tokens, tokens)
 
 
 def _check_line_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:

@@ -1,5 +1,9 @@
 """The Transformer (section 3): Figure 1 as one module."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
@@ -96,9 +100,25 @@ class Transformer(nn.Module):
         logits: Tensor = self.projection(hidden)
         return logits
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie, and where tokens have to be."""
+        return self.projection.weight.device
+
     def num_parameters(self) -> int:
         """How many numbers are trained; a shared matrix counts once."""
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """No dropout inside; afterwards the model trains again if it did before."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
 
 
 def initialise(module: nn.Module) -> None:

@@ -21,19 +21,14 @@ from annotated_transformer.cli.options import (
     print_lines,
     show_progress,
 )
-from annotated_transformer.data import Split, Vocabulary, batches_of, encode_split, load_corpus
+from annotated_transformer.data import Split, Vocabulary, encode_split, load_corpus
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.scoring import (
-    Likelihood,
-    Score,
-    corpus_likelihood,
-    lower_tokenised_bleu,
-    score_corpus,
-)
+from annotated_transformer.likelihood import Likelihood, split_likelihood
+from annotated_transformer.scoring import Score, lower_tokenised_bleu, score_corpus
 from annotated_transformer.training import RunConfig, load_run
 from annotated_transformer.training.devices import choose_device
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import device_of, longest_source, translate_sentences
+from annotated_transformer.translation import longest_source, translate_sentences
 
 ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
 
@@ -120,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
         "sentences_per_second": len(split) / seconds,
-        "device": str(device_of(model)),
+        "device": str(model.device),
         "threads": torch.get_num_threads(),
     }
     if arguments.format == "json":
@@ -152,10 +147,7 @@ def likelihood_of(
 ) -> tuple[Likelihood, int]:
     """The likelihood of a split's references, and how many pairs were too long for it."""
     encoded = encode_split(split, vocabulary, max_length=longest_source(model))
-    longest = max(map(max, encoded.lengths))
-    budget = max(config.training.max_tokens, longest)
-    batches = batches_of(encoded, budget, seed=0, epoch=0, pad_id=vocabulary.pad_id)
-    return corpus_likelihood(model, batches), encoded.skipped
+    return split_likelihood(model, encoded, config.training.max_tokens), encoded.skipped
 
 
 def length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:
