@@ -52,6 +52,10 @@ def fused_attention(
 ) -> Tensor:
     """Equation 1 by PyTorch's fused kernels: the fast path, which never shows its weights.
 
+    PyTorch picks among its kernels by device, precision and mask. One case is kept from them:
+    bfloat16 on a CPU, where the kernel is slower than plain operations, so `_unfused_attention`
+    runs instead. Both give the same numbers up to rounding.
+
     Arguments and output as in `scaled_dot_product_attention`.
     """
     if query.dtype == torch.bfloat16 and query.device.type == "cpu":
@@ -62,10 +66,10 @@ def fused_attention(
 def _unfused_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> Tensor:
-    """Equation 1 in three operations, for bfloat16 on a CPU.
+    """What `fused_attention` runs for bfloat16 on a CPU: Equation 1 in three operations.
 
     There it takes less than half the time of the fused kernel, for sentences of 14 tokens an
-    eighth (benchmarks/attention.py).
+    eighth (benchmarks/attention.py). Elsewhere nothing calls it.
     """
     scores = (query * query.size(-1) ** -0.5) @ key.transpose(-2, -1)  # (..., n_queries, n_keys)
     if mask is None:

@@ -16,6 +16,7 @@ class DecoderLayer(nn.Module):
         self.self_attention = build_attention(config)
         self.cross_attention = build_attention(config)
         self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        # One for each sub-layer, in the order in which they act; checkpoints know them by number.
         self.residuals = nn.ModuleList(build_residual(config) for _ in range(3))
 
     def forward(
@@ -36,9 +37,10 @@ class DecoderLayer(nn.Module):
             tgt_mask: which target positions may be attended to, (batch, 1, n_tgt, n_tgt). None: all
                 of them, the future included.
         """
-        x = self.residuals[0](x, lambda x: self.self_attention(x, x, x, tgt_mask))
-        x = self.residuals[1](x, lambda x: self.cross_attention(x, memory, memory, src_mask))
-        x = self.residuals[2](x, self.feed_forward)
+        self_attention_residual, cross_attention_residual, feed_forward_residual = self.residuals
+        x = self_attention_residual(x, lambda x: self.self_attention(x, x, x, tgt_mask))
+        x = cross_attention_residual(x, lambda x: self.cross_attention(x, memory, memory, src_mask))
+        x = feed_forward_residual(x, self.feed_forward)
         return x
 
 

@@ -32,12 +32,14 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = build_attention(config)
         self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        # One for each sub-layer, in the order in which they act; checkpoints know them by number.
         self.residuals = nn.ModuleList(build_residual(config) for _ in range(2))
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, n, d_model) -> (batch, n, d_model); every position may see every real one."""
-        x = self.residuals[0](x, lambda x: self.self_attention(x, x, x, mask))
-        x = self.residuals[1](x, self.feed_forward)
+        self_attention_residual, feed_forward_residual = self.residuals
+        x = self_attention_residual(x, lambda x: self.self_attention(x, x, x, mask))
+        x = feed_forward_residual(x, self.feed_forward)
         return x
 
 

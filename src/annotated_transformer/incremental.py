@@ -108,10 +108,11 @@ class LayerCache:
 
     def step(self, x: Tensor, own_past: Tensor, src_mask: Tensor) -> Tensor:
         """The layer's output for the newest tokens x (live, beam, d_model), of the same shape."""
-        attend_to_past, attend_to_memory, feed_forward = self.layer.residuals
-        x = attend_to_past(x, lambda x: self.self_attention(x, own_past))
-        x = attend_to_memory(x, lambda x: self.cross_attention(x, src_mask))
-        x = feed_forward(x, self.layer.feed_forward)
+        layer = self.layer
+        self_attention_residual, cross_attention_residual, feed_forward_residual = layer.residuals
+        x = self_attention_residual(x, lambda x: self.self_attention(x, own_past))
+        x = cross_attention_residual(x, lambda x: self.cross_attention(x, src_mask))
+        x = feed_forward_residual(x, layer.feed_forward)
         return x
 
     def self_attention(self, x: Tensor, own_past: Tensor) -> Tensor:
