@@ -1,5 +1,6 @@
 """Exercises on what came after the paper."""
 
+from annotated_transformer.exercises.beyond.rms_norm import RMS_NORM
 from annotated_transformer.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = ()
+EXERCISES: tuple[Exercise, ...] = (RMS_NORM,)

@@ -1,0 +1,345 @@
+"""Wrong forms of `beyond.rms_norm`: one computation with its steps replaced one at a time."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from annotated_transformer.exercises.exercise import Mistake
+
+Step = Callable[[Tensor], Tensor]
+
+
+def _mean_square(x: Tensor) -> Tensor:
+    return x.pow(2).mean(-1, keepdim=True)
+
+
+def _centred(x: Tensor) -> Tensor:
+    return x - x.mean(-1, keepdim=True)
+
+
+def _as_it_is(x: Tensor) -> Tensor:
+    return x
+
+
+def _rms_norm(
+    x: Tensor,
+    gain: Tensor,
+    eps: float,
+    *,
+    numerator: Step = _as_it_is,
+    size: Step = _mean_square,
+    root: Callable[[Tensor, float], Tensor] = lambda square, eps: (square + eps).sqrt(),
+    finish: Callable[[Tensor, Tensor], Tensor] = torch.mul,
+) -> Tensor:
+    return finish(numerator(x) / root(size(x), eps), gain)
+
+
+def _of_centred(size: Step) -> Step:
+    return lambda x: size(_centred(x))
+
+
+def _unbiased(x: Tensor) -> Tensor:
+    return x.pow(2).sum(-1, keepdim=True) / max(x.size(-1) - 1, 1)
+
+
+def _in_place(x: Tensor, gain: Tensor, eps: float) -> Tensor:
+    x /= torch.sqrt(_mean_square(x) + eps)
+    x *= gain
+    return x
+
+
+_CENTRED = (
+    "The mean of each vector is subtracted: that is layer normalisation. RMSNorm leaves the mean "
+    "in place and divides by the root of the mean square of x itself. Drop the centring."
+)
+_CENTRED_SIZE = (
+    "Each vector is divided by its standard deviation, the root of the mean square *after* the "
+    "mean was subtracted. RMSNorm takes the mean square of x as it is: `x.pow(2).mean(-1)`, not "
+    "`x.var(-1)`."
+)
+_SUM = (
+    "The squares are summed, not averaged: each vector is divided by its length, which is sqrt(d) "
+    "times too much. RMS is the root of the *mean* square: use `mean(-1, keepdim=True)`."
+)
+_ROOT_FIRST = (
+    "The root of the sum is divided by d: the 1/d stands outside the root. The mean is taken of "
+    "the squares first, and then the root: sqrt(sum(x²) / d + eps)."
+)
+_EPS_OUTSIDE = (
+    "eps is added to the root. Asked for is eps under the root, sqrt(mean(x²) + eps), which shows "
+    "for small x and large eps. Add it to the mean square before `sqrt`."
+)
+_EPS_FIXED = (
+    "The given `eps` is not used: another number is written into the function. Callers pass "
+    "eps because papers and models differ in it. Add the argument `eps` under the root."
+)
+_NO_EPS = (
+    "eps is not added at all. A vector of zeros then gives 0 / 0 = NaN, and small vectors come "
+    "out too large. Add `eps` to the mean square, under the root."
+)
+_WRONG_AXIS = (
+    "The mean square is taken over a wrong axis: numbers of different positions or sentences are "
+    "mixed. Each vector is normalised on its own, over the last axis: `dim=-1`."
+)
+_KEEPDIM = (
+    "The mean square has lost its last axis, so it is lined up with the features and not with the "
+    "positions: a square x is divided along the wrong axis, any other shape raises an "
+    "error. Keep the axis: `mean(-1, keepdim=True)`."
+)
+_ONE_PLUS_GAIN = (
+    "The result is multiplied by 1 + gain, a variant in which the gain is stored as its "
+    "difference from 1. Here `gain` is the factor itself: multiply by `gain`."
+)
+
+MISTAKES = (
+    Mistake(
+        "centred", partial(_rms_norm, numerator=_centred, size=_of_centred(_mean_square)), _CENTRED
+    ),
+    Mistake("centred-numerator", partial(_rms_norm, numerator=_centred), _CENTRED),
+    Mistake(
+        "standard-deviation", partial(_rms_norm, size=_of_centred(_mean_square)), _CENTRED_SIZE
+    ),
+    Mistake(
+        "unbiased-standard-deviation",
+        partial(_rms_norm, size=_of_centred(_unbiased)),
+        _CENTRED_SIZE + " `var` and `std` of torch also divide by d - 1.",
+    ),
+    Mistake(
+        "layer-norm-unbiased",
+        partial(_rms_norm, numerator=_centred, size=_of_centred(_unbiased)),
+        _CENTRED + " The squares are also divided by d - 1 instead of d.",
+    ),
+    Mistake(
+        "centred-eps-outside",
+        partial(
+            _rms_norm,
+            numerator=_centred,
+            size=_of_centred(_mean_square),
+            root=lambda s, eps: s.sqrt() + eps,
+        ),
+        _CENTRED + " eps belongs under the root, too.",
+    ),
+    Mistake(
+        "layer-norm-unbiased-eps-outside",
+        partial(
+            _rms_norm,
+            numerator=_centred,
+            size=_of_centred(_unbiased),
+            root=lambda s, eps: s.sqrt() + eps,
+        ),
+        _CENTRED + " The squares are also divided by d - 1, and eps stands outside the root.",
+    ),
+    Mistake(
+        "sum-for-mean", partial(_rms_norm, size=lambda x: x.pow(2).sum(-1, keepdim=True)), _SUM
+    ),
+    Mistake(
+        "sum-eps-outside",
+        partial(
+            _rms_norm,
+            size=lambda x: x.pow(2).sum(-1, keepdim=True),
+            root=lambda s, eps: s.sqrt() + eps,
+        ),
+        _SUM + " eps belongs under the root, too.",
+    ),
+    Mistake(
+        "normalize",
+        lambda x, gain, eps: F.normalize(x, dim=-1, eps=eps) * gain,
+        _SUM + " `F.normalize` does this, and takes eps as a lower bound.",
+    ),
+    Mistake(
+        "centred-sum",
+        partial(
+            _rms_norm, numerator=_centred, size=lambda x: _centred(x).pow(2).sum(-1, keepdim=True)
+        ),
+        _CENTRED + " And the squares are summed where their mean is asked for.",
+    ),
+    Mistake(
+        "divided-by-d-minus-1",
+        partial(_rms_norm, size=_unbiased),
+        "The squares are divided by d - 1. That correction belongs to a variance around an "
+        "estimated mean; here nothing is estimated. The mean square divides by d: `mean(-1)`.",
+    ),
+    Mistake(
+        "root-outside-the-mean",
+        partial(
+            _rms_norm,
+            size=lambda x: x.pow(2).sum(-1, keepdim=True) / x.size(-1) ** 2,
+            root=lambda s, eps: s.sqrt() + eps,
+        ),
+        _ROOT_FIRST,
+    ),
+    Mistake(
+        "root-outside-the-mean-eps-inside",
+        partial(
+            _rms_norm,
+            size=lambda x: x.pow(2).sum(-1, keepdim=True),
+            numerator=lambda x: x * x.size(-1),
+        ),
+        _ROOT_FIRST,
+    ),
+    Mistake("eps-outside", partial(_rms_norm, root=lambda s, eps: s.sqrt() + eps), _EPS_OUTSIDE),
+    Mistake(
+        "eps-squared",
+        partial(_rms_norm, root=lambda s, eps: (s + eps**2).sqrt()),
+        "eps is squared before it is added. Asked for is sqrt(mean(x²) + eps): eps itself.",
+    ),
+    Mistake(
+        "eps-subtracted",
+        partial(_rms_norm, root=lambda s, eps: (s - eps).sqrt()),
+        "eps is subtracted. It is there to keep the root away from 0: add it.",
+    ),
+    Mistake(
+        "eps-as-lower-bound",
+        partial(_rms_norm, root=lambda s, eps: s.clamp(min=eps).sqrt()),
+        "eps is used as a lower bound of the mean square (`clamp` or `max`). It is added to "
+        "every mean square, small or large: sqrt(mean(x²) + eps).",
+    ),
+    Mistake(
+        "eps-as-lower-bound-of-the-root",
+        partial(_rms_norm, root=lambda s, eps: s.sqrt().clamp(min=eps)),
+        "eps is used as a lower bound of the root (`clamp` or `max`). It is added to "
+        "every mean square, small or large: sqrt(mean(x²) + eps).",
+    ),
+    Mistake(
+        "eps-in-the-sum",
+        partial(
+            _rms_norm,
+            size=lambda x: x.pow(2).sum(-1, keepdim=True),
+            root=lambda s, eps: (s + eps).sqrt(),
+            numerator=lambda x: x * x.size(-1) ** 0.5,
+        ),
+        "eps is added to the sum of the squares and divided by d with it. Average first, "
+        "then add eps: sqrt(mean(x²) + eps).",
+    ),
+    Mistake("no-eps", partial(_rms_norm, root=lambda s, eps: s.sqrt()), _NO_EPS),
+    *(
+        Mistake(
+            f"eps-is-{fixed:g}",
+            partial(_rms_norm, root=lambda s, eps, fixed=fixed: (s + fixed).sqrt()),
+            _EPS_FIXED,
+        )
+        for fixed in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1.0)
+    ),
+    Mistake(
+        "mean-of-sizes",
+        partial(
+            _rms_norm, size=lambda x: x.abs().mean(-1, keepdim=True), root=lambda s, eps: s + eps
+        ),
+        "Each vector is divided by the mean of its absolute values. RMS squares first, "
+        "averages, and takes the root: large components count more.",
+    ),
+    Mistake(
+        "largest",
+        partial(
+            _rms_norm, size=lambda x: x.abs().amax(-1, keepdim=True), root=lambda s, eps: s + eps
+        ),
+        "Each vector is divided by its largest component. RMS is the root of the mean of all "
+        "squares.",
+    ),
+    Mistake(
+        "squared-mean",
+        partial(_rms_norm, size=lambda x: x.mean(-1, keepdim=True).pow(2)),
+        "The mean is squared, not the numbers: that is the absolute value of the mean, and "
+        "near 0 where signs cancel. Square first, then average: `x.pow(2).mean(-1)`.",
+    ),
+    Mistake(
+        "no-root",
+        partial(_rms_norm, root=lambda s, eps: s + eps),
+        "The root is missing: x is divided by the mean square. The result then shrinks when x "
+        "grows, instead of keeping one size. Take `sqrt(mean(x²) + eps)`.",
+    ),
+    Mistake(
+        "root-twice",
+        partial(_rms_norm, root=lambda s, eps: (s + eps).sqrt().sqrt()),
+        "The root is taken twice. `rsqrt` and `sqrt` are one root each; one of them is enough.",
+    ),
+    Mistake(
+        "multiplied",
+        partial(_rms_norm, root=lambda s, eps: (s + eps).rsqrt()),
+        "x is multiplied by its root mean square instead of divided by it: large vectors get "
+        "larger still. Divide by sqrt(...), or multiply by `rsqrt(...)`.",
+    ),
+    Mistake(
+        "gain-forgotten",
+        partial(_rms_norm, finish=lambda y, gain: y),
+        "The gain is not used. After the division every feature has its own learned factor: "
+        "multiply by `gain`.",
+    ),
+    Mistake(
+        "gain-added",
+        partial(_rms_norm, finish=torch.add),
+        "The gain is added. It is a factor for each feature, and RMSNorm has no bias: "
+        "multiply by `gain`.",
+    ),
+    Mistake(
+        "gain-divides",
+        partial(_rms_norm, finish=torch.div),
+        "The result is divided by the gain. It is a factor for each feature: multiply.",
+    ),
+    Mistake(
+        "one-plus-gain", partial(_rms_norm, finish=lambda y, gain: y * (1 + gain)), _ONE_PLUS_GAIN
+    ),
+    Mistake(
+        "gain-as-matrix-product",
+        partial(_rms_norm, finish=lambda y, gain: (y @ gain)[..., None].expand_as(y)),
+        "The gain enters by a dot product, which mixes the features into one number. Each "
+        "feature has its own factor: multiply entry by entry with `*`.",
+    ),
+    Mistake(
+        "gain-before",
+        lambda x, gain, eps: _rms_norm(x * gain, torch.ones_like(gain), eps),
+        "The gain is applied first and normalised away in part. Normalise x, and multiply by "
+        "`gain` afterwards.",
+    ),
+    Mistake(
+        "gain-in-the-size",
+        lambda x, gain, eps: x * gain / (_mean_square(x * gain) + eps).sqrt() * gain,
+        "The gain is applied both before the normalisation and after it. Normalise x as it "
+        "is, and multiply by `gain` once.",
+    ),
+    Mistake(
+        "first-axis", partial(_rms_norm, size=lambda x: x.pow(2).mean(0, keepdim=True)), _WRONG_AXIS
+    ),
+    Mistake(
+        "position-axis",
+        partial(_rms_norm, size=lambda x: x.pow(2).mean(-2, keepdim=True)),
+        _WRONG_AXIS,
+    ),
+    Mistake(
+        "second-axis",
+        partial(_rms_norm, size=lambda x: x.pow(2).mean(1, keepdim=True)),
+        _WRONG_AXIS,
+    ),
+    Mistake(
+        "whole-tensor",
+        partial(_rms_norm, size=lambda x: x.pow(2).mean()),
+        "One mean square is taken over the whole tensor, so a position depends on all others "
+        "and on the batch. Each vector is normalised on its own: `mean(-1, keepdim=True)`.",
+    ),
+    Mistake(
+        "all-but-the-batch",
+        partial(_rms_norm, size=lambda x: x.pow(2).mean(tuple(range(1, x.dim())), keepdim=True)),
+        "One mean square is taken over all positions of a sentence. Each vector is normalised "
+        "on its own: `mean(-1, keepdim=True)`.",
+    ),
+    Mistake("keepdim-missing", partial(_rms_norm, size=lambda x: x.pow(2).mean(-1)), _KEEPDIM),
+    Mistake(
+        "in-place",
+        _in_place,
+        "x itself is overwritten (`/=`, `*=`, `div_`). The caller still needs it, for the "
+        "residual connection: make a new tensor.",
+    ),
+    Mistake(
+        "not-normalised",
+        lambda x, gain, eps: x * gain,
+        "x is only multiplied by the gain. It has to be divided by its root mean square first.",
+    ),
+    Mistake(
+        "only-the-size",
+        lambda x, gain, eps: (_mean_square(x) + eps).sqrt(),
+        "This is the root mean square alone. x has to be divided by it and multiplied by the gain.",
+    ),
+)
