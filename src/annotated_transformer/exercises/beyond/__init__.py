@@ -1,6 +1,7 @@
 """Exercises on what came after the paper."""
 
 from annotated_transformer.exercises.beyond.rms_norm import RMS_NORM
+from annotated_transformer.exercises.beyond.swiglu import SWIGLU
 from annotated_transformer.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = (RMS_NORM,)
+EXERCISES: tuple[Exercise, ...] = (RMS_NORM, SWIGLU)
