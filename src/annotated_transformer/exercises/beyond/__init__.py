@@ -1,7 +1,12 @@
 """Exercises on what came after the paper."""
 
 from annotated_transformer.exercises.beyond.rms_norm import RMS_NORM
+from annotated_transformer.exercises.beyond.sliding_window_mask import SLIDING_WINDOW_MASK
 from annotated_transformer.exercises.beyond.swiglu import SWIGLU
 from annotated_transformer.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = (RMS_NORM, SWIGLU)
+EXERCISES: tuple[Exercise, ...] = (
+    RMS_NORM,
+    SWIGLU,
+    SLIDING_WINDOW_MASK,
+)
