@@ -1,0 +1,340 @@
+"""The rarer faults in counting parameters, as options of the count in the module of mistakes."""
+
+from annotated_transformer.exercises.faults import Fault
+
+ONE_TABLE = (
+    "One table is shared by source, target and output: vocab_size · d_model counts once, not {}."
+)
+FEW_NORMS = (
+    "Every sub-layer is followed by its own LayerNorm: two in an encoder layer, three in a decoder "
+    "layer."
+)
+
+
+OTHER_FAULTS = (
+    Fault(
+        "output-apart-with-bias",
+        {"table": lambda v, d: 2 * v * d + v},
+        "The output layer is counted apart, with a bias. It is the embedding table itself: "
+        "vocab_size · d_model counts once, and there is no bias.",
+    ),
+    Fault(
+        "three-tables-with-bias",
+        {"table": lambda v, d: 3 * v * d + v},
+        "Three tables and a bias at the output are counted. " + ONE_TABLE.format("three times"),
+    ),
+    Fault(
+        "no-table",
+        {"table": lambda v, d: 0},
+        "The table of embeddings is missing: vocab_size · d_model trained numbers, once.",
+    ),
+    Fault(
+        "table-without-width",
+        {"table": lambda v, d: v},
+        "The table is counted as vocab_size numbers. It has a row of d_model numbers for each "
+        "token: vocab_size · d_model.",
+    ),
+    Fault(
+        "one-head-only",
+        {"attention": lambda d, h: 4 * d * (d // h)},
+        "The matrices of a single head are counted, (d_model, d_k). There are n_heads of them; "
+        "together they are (d_model, d_model).",
+    ),
+    Fault(
+        "one-head-and-output",
+        {"attention": lambda d, h: 3 * d * (d // h) + d * d},
+        "W^Q, W^K and W^V of a single head are counted. There are n_heads of each; together they "
+        "are (d_model, d_model), like W^O.",
+    ),
+    Fault(
+        "heads-cut-the-input",
+        {"attention": lambda d, h: 4 * h * (d // h) ** 2},
+        "A head's matrices are counted as (d_k, d_k), as if each head saw a slice of the input. "
+        "Every head projects all d_model numbers: (d_model, d_k).",
+    ),
+    Fault(
+        "heads-cut-the-input-but-output",
+        {"attention": lambda d, h: 3 * h * (d // h) ** 2 + d * d},
+        "A head's W^Q, W^K and W^V are counted as (d_k, d_k), as if each head saw a slice of the "
+        "input. Every head projects all d_model numbers: (d_model, d_k).",
+    ),
+    Fault(
+        "output-projection-of-one-head",
+        {"attention": lambda d, h: 3 * d * d + d * (d // h)},
+        "W^O is counted as (d_k, d_model). It takes the results of all heads side by side: "
+        "h · d_k = d_model rows, so d_model².",
+    ),
+    Fault(
+        "output-projection-times-heads",
+        {"attention": lambda d, h: 3 * d * d + h * d * d},
+        "W^O is multiplied by n_heads. There is one for all heads together, (h · d_k, d_model), "
+        "which is d_model².",
+    ),
+    Fault(
+        "one-attention-matrix",
+        {"attention": lambda d, h: d * d},
+        "One matrix is counted for an attention. It has four: W^Q, W^K, W^V and W^O.",
+    ),
+    Fault(
+        "two-attention-matrices",
+        {"attention": lambda d, h: 2 * d * d},
+        "Two matrices are counted for an attention. It has four: W^Q, W^K, W^V and W^O.",
+    ),
+    Fault(
+        "five-attention-matrices",
+        {"attention": lambda d, h: 5 * d * d},
+        "Five matrices are counted for an attention. It has four: W^Q, W^K, W^V and W^O.",
+    ),
+    Fault(
+        "no-attention",
+        {"attention": lambda d, h: 0},
+        "The attention matrices are missing: four of d_model² in each attention.",
+    ),
+    Fault(
+        "three-attention-biases",
+        {"attention_biases": 3},
+        "The projections of queries, keys and values are counted with biases. The paper's "
+        "projections are matrices alone.",
+    ),
+    Fault(
+        "output-projection-bias",
+        {"attention_biases": 1},
+        "W^O is counted with a bias. The paper's projections are matrices alone.",
+    ),
+    Fault(
+        "cross-attention-in-encoder",
+        {"in_encoder": 2},
+        "An encoder layer is counted with two attentions. Attention to the other language is the "
+        "decoder's alone; an encoder layer has self-attention only.",
+    ),
+    Fault(
+        "encoder-like-decoder",
+        {"in_encoder": 2, "encoder_norms": 3},
+        "An encoder layer is counted like a decoder layer. It has no cross-attention: one "
+        "attention, one feed-forward network, two LayerNorms.",
+    ),
+    Fault(
+        "no-self-attention-in-decoder",
+        {"in_decoder": 0},
+        "A decoder layer is counted without attention. It has two, masked self-attention and "
+        "attention to the encoder's output.",
+    ),
+    Fault(
+        "three-attentions-in-decoder",
+        {"in_decoder": 3},
+        "A decoder layer is counted with three attentions. It has three sub-layers, but the third "
+        "is the feed-forward network.",
+    ),
+    Fault(
+        "no-decoder-ffn",
+        {"ffn_in_decoder": 0},
+        "The decoder's feed-forward networks are missing: every layer of both stacks has one.",
+    ),
+    Fault(
+        "two-decoder-ffns",
+        {"ffn_in_decoder": 2},
+        "A decoder layer is counted with two feed-forward networks. It has two attentions and one "
+        "feed-forward network.",
+    ),
+    Fault(
+        "one-ffn-matrix",
+        {"ffn_matrices": 1},
+        "One matrix of the feed-forward network is missing: W_1 is (d_model, d_ff) and W_2 "
+        "(d_ff, d_model), so 2 d_model d_ff.",
+    ),
+    Fault(
+        "three-ffn-matrices",
+        {"ffn_matrices": 3},
+        "The feed-forward network is counted with three matrices, as gated ones have. The paper's "
+        "has two, W_1 and W_2.",
+    ),
+    Fault(
+        "no-ffn",
+        {"ffn_matrices": 0, "ffn_biases": lambda d, f: 0},
+        "The feed-forward networks are missing: 2 d_model d_ff + d_ff + d_model in every layer.",
+    ),
+    Fault(
+        "ffn-biases-only",
+        {"ffn_matrices": 0},
+        "Of the feed-forward network only the biases are counted. Its matrices are 2 d_model d_ff.",
+    ),
+    Fault(
+        "four-times-d_model",
+        {"inner": lambda d, f: 4 * d},
+        "d_ff is taken as 4 d_model instead of from the argument. That is so in the base model "
+        "(2048 = 4 · 512), not in every row of Table 3.",
+    ),
+    Fault(
+        "2048",
+        {"inner": lambda d, f: 2048},
+        "d_ff is fixed at 2048 in the code instead of taken from the argument.",
+    ),
+    Fault(
+        "first-ffn-bias-only",
+        {"ffn_biases": lambda d, f: f},
+        "The second bias of the feed-forward network is missing: b_2 has d_model numbers.",
+    ),
+    Fault(
+        "second-ffn-bias-only",
+        {"ffn_biases": lambda d, f: d},
+        "The first bias of the feed-forward network is missing: b_1 has d_ff numbers.",
+    ),
+    Fault(
+        "ffn-biases-both-inner",
+        {"ffn_biases": lambda d, f: 2 * f},
+        "Both biases of the feed-forward network are counted with d_ff numbers. The second, b_2, "
+        "is added to the result, which is d_model wide.",
+    ),
+    Fault(
+        "ffn-biases-both-outer",
+        {"ffn_biases": lambda d, f: 2 * d},
+        "Both biases of the feed-forward network are counted with d_model numbers. The first, "
+        "b_1, is added to the inner layer, which is d_ff wide.",
+    ),
+    Fault(
+        "scalar-norms",
+        {"norm": lambda d, h: 2},
+        "A LayerNorm is counted with two numbers. Gain and bias have one number for each of the "
+        "d_model coordinates: 2 d_model.",
+    ),
+    Fault(
+        "norm-of-a-head",
+        {"norm": lambda d, h: 2 * (d // h)},
+        "A LayerNorm is counted with the width of a head. It works on the whole vector: 2 d_model.",
+    ),
+    Fault(
+        "norm-with-statistics",
+        {"norm": lambda d, h: 4 * d},
+        "A LayerNorm is counted with 4 d_model numbers. Mean and variance are computed, not "
+        "trained, and not stored: gain and bias are 2 d_model.",
+    ),
+    Fault("one-norm-a-layer", {"encoder_norms": 1, "decoder_norms": 1}, FEW_NORMS),
+    Fault(
+        "one-norm-in-encoder",
+        {"encoder_norms": 1},
+        "An encoder layer is counted with one LayerNorm. " + FEW_NORMS,
+    ),
+    Fault(
+        "one-norm-in-encoder-two-in-decoder",
+        {"encoder_norms": 1, "decoder_norms": 2},
+        "A LayerNorm is missing in each layer, perhaps that after the feed-forward network. "
+        + FEW_NORMS,
+    ),
+    Fault(
+        "three-norms-in-both",
+        {"encoder_norms": 3},
+        "An encoder layer is counted with three LayerNorms. It has two sub-layers, so two.",
+    ),
+    Fault(
+        "norms-exchanged",
+        {"encoder_norms": 3, "decoder_norms": 2},
+        "The LayerNorms of encoder and decoder are exchanged: two in an encoder layer, three in a "
+        "decoder layer.",
+    ),
+    Fault(
+        "final-norm",
+        {"final_norms": 1},
+        "One LayerNorm is counted outside of the layers. In the paper every LayerNorm follows a "
+        "sub-layer; a final one belongs to pre-norm models.",
+    ),
+    Fault(
+        "encoder-only",
+        {"decoder_layers": lambda n: 0},
+        "Only the encoder's layers are counted. The decoder has as many.",
+    ),
+    Fault(
+        "decoder-only",
+        {"encoder_layers": lambda n: 0},
+        "Only the decoder's layers are counted. The encoder has as many.",
+    ),
+    Fault(
+        "one-layer-each",
+        {"encoder_layers": lambda n: 1, "decoder_layers": lambda n: 1},
+        "n_layers is not used: one layer a stack is counted. Layers do not share their weights: "
+        "multiply by n_layers.",
+    ),
+    Fault(
+        "one-decoder-layer",
+        {"decoder_layers": lambda n: 1},
+        "The decoder's layer is counted once. Each of its n_layers layers has its own weights.",
+    ),
+    Fault(
+        "one-encoder-layer",
+        {"encoder_layers": lambda n: 1},
+        "The encoder's layer is counted once. Each of its n_layers layers has its own weights.",
+    ),
+    Fault(
+        "layers-shared-out",
+        {"encoder_layers": lambda n: n // 2, "decoder_layers": lambda n: n // 2},
+        "n_layers is shared out between the stacks. Each of the two stacks has n_layers layers.",
+    ),
+    Fault(
+        "layers-doubled",
+        {"encoder_layers": lambda n: 2 * n, "decoder_layers": lambda n: 2 * n},
+        "The layers are counted twice: encoder and decoder layers are already added up, so "
+        "multiply by n_layers, not by 2 n_layers.",
+    ),
+    Fault(
+        "only-encoder-layers-twice",
+        {"encoder_layers": lambda n: 2 * n, "decoder_layers": lambda n: 0},
+        "2 n_layers encoder layers are counted. The decoder's layers are larger: one attention "
+        "and one LayerNorm more.",
+    ),
+    Fault(
+        "only-decoder-layers-twice",
+        {"encoder_layers": lambda n: 0, "decoder_layers": lambda n: 2 * n},
+        "2 n_layers decoder layers are counted. The encoder's layers are smaller: they have no "
+        "cross-attention and one LayerNorm less.",
+    ),
+    Fault(
+        "layers-only-once-more",
+        {"encoder_layers": lambda n: n + 1, "decoder_layers": lambda n: n + 1},
+        "One layer too many is counted in each stack.",
+    ),
+    Fault(
+        "512-positions",
+        {"positions": 512},
+        "A table of 512 positions is counted. The sinusoids are computed, not trained.",
+    ),
+    Fault(
+        "5000-positions",
+        {"positions": 5000},
+        "A table of 5000 positions is counted. The sinusoids are computed, not trained, whatever "
+        "length is computed in advance.",
+    ),
+    Fault(
+        "positions-as-vocabulary",
+        {"table": lambda v, d: v * d + d},
+        "d_model numbers too many stand outside of the layers. Positions are fixed and the output "
+        "layer has no bias: outside of the layers there is the table alone.",
+    ),
+    Fault(
+        "in-millions",
+        {"unit": lambda total: total / 1e6},
+        "This is the count in millions. Return the whole number itself.",
+    ),
+    Fault(
+        "bytes",
+        {"unit": lambda total: 4 * total},
+        "This is the memory in bytes, four a number. Return how many numbers there are.",
+    ),
+    Fault(
+        "torch-transformer",
+        {"attention_biases": 4, "final_norms": 2, "table": lambda v, d: v * d},
+        "This is what `torch.nn.Transformer` has, with the table: biases in the attention "
+        "projections and a final LayerNorm after each stack. The paper's model has neither.",
+    ),
+    Fault(
+        "torch-transformer-with-output-bias",
+        {"attention_biases": 4, "final_norms": 2, "table": lambda v, d: v * d + v},
+        "Biases are counted in the attention projections and at the output, and a final LayerNorm "
+        "after each stack, as in many PyTorch models. The paper's model has none of them.",
+    ),
+    Fault(
+        "torch-transformer-untied",
+        {"attention_biases": 4, "final_norms": 2, "table": lambda v, d: 3 * v * d + v},
+        "This is a usual PyTorch model: three tables, biases in the attention projections and at "
+        "the output, a final LayerNorm after each stack. Here one table is shared, the projections "
+        "have no bias, and every LayerNorm follows a sub-layer.",
+    ),
+)
