@@ -12,6 +12,7 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,8 +61,17 @@ class Limits:
     printed: int = 4000
 
 
-def confine(limits: Limits, scratch: str, output: int) -> None:
+def confine(
+    limits: Limits,
+    scratch: str,
+    output: int,
+    exempt: Callable[[], bool] = lambda: False,
+    hidden: str | None = None,
+) -> None:
     """Confine this process. `output` is the descriptor that printing goes to.
+
+    exempt: true while this process itself starts or stops another. hidden: a folder whose files
+    cannot be opened.
 
     Order matters: torch's thread pool did not survive the fork, so it goes first; the audit hook,
     which forbids what the lines above it do, comes last.
@@ -75,7 +85,7 @@ def confine(limits: Limits, scratch: str, output: int) -> None:
     sys.dont_write_bytecode = True
     if resource is not None:
         _set_limits(limits)
-    sys.addaudithook(_audit_hook(scratch))
+    sys.addaudithook(_audit_hook(scratch, exempt, hidden))
 
 
 def _default_signals() -> None:
@@ -132,7 +142,7 @@ def _address_space() -> int | None:
         return None
 
 
-def _audit_hook(scratch: str) -> Any:
+def _audit_hook(scratch: str, exempt: Callable[[], bool], hidden: str | None) -> Any:
     """A hook that cannot be taken off again: no processes, no network, writing in `scratch` only.
 
     What it needs is bound here, so that a candidate that patches `os` changes nothing.
@@ -146,14 +156,27 @@ def _audit_hook(scratch: str) -> Any:
         full = realpath(fsdecode(path))
         return full.startswith(allowed_prefix) or full in (inside, null)
 
+    secret = os.path.realpath(hidden) + os.sep if hidden is not None else None
+
+    def is_secret(path: Any) -> bool:
+        if isinstance(path, int):
+            return False
+        return realpath(fsdecode(path)).startswith(str(secret))
+
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             path, _, flags = arguments
+            if secret is not None and is_secret(path):
+                raise PermissionError("the solutions cannot be read while a notebook is graded")
             if isinstance(flags, int) and flags & _WRITES and not may_write(path):
                 raise PermissionError(f"a checked function may not write to {path!r}")
         elif event in _STARTS_PROCESS:
+            if exempt():
+                return
             raise PermissionError("a checked function may not start another process")
-        elif event in _SIGNALS_OTHERS and not (event == "os.kill" and arguments[0] == getpid()):
+        elif event in _SIGNALS_OTHERS:
+            if exempt() or (event == "os.kill" and arguments[0] == getpid()):
+                return
             raise PermissionError("a checked function may not signal another process")
         elif event in _BELOW_PYTHON:
             raise PermissionError("a checked function may not call into system libraries")

@@ -63,19 +63,19 @@ def grade_exercise(
     """`grade` for an exercise that need not be in the catalogue."""
     limits = limits or Limits()
     if is_stub(candidate) or is_unchanged(candidate, exercise.starter):
-        return _not_attempted(exercise)
+        return not_attempted(exercise)
     if not callable(candidate):
-        return _not_callable(exercise, candidate)
+        return not_callable(exercise, type(candidate).__name__)
     run = run_isolated(exercise, candidate, limits, method)
     with pristine():
-        return _judge(exercise, run, limits)
+        return judge(exercise, run, limits)
 
 
-def _judge(exercise: Exercise, run: Run, limits: Limits) -> Report:
+def judge(exercise: Exercise, run: Run, limits: Limits) -> Report:
     """The report on a run. Everything that decides is computed here, in the parent."""
     trials, damaged = _trials(exercise, run)
     if trials and all(_left_open(trial.got) for trial in trials):
-        return _not_attempted(exercise)
+        return not_attempted(exercise)
     if run.end == "finished" and not damaged and len(trials) == len(cases_of(exercise)):
         if exercise.asks_for_answers and trials[0].got.failure is None:
             return _judge_answers(exercise, trials[0], run)
@@ -235,7 +235,8 @@ def _passed(exercise: Exercise, trials: list[Trial], run: Run) -> Report:
     )
 
 
-def _not_attempted(exercise: Exercise) -> Report:
+def not_attempted(exercise: Exercise) -> Report:
+    """The report on a stub as it was given."""
     return write_report(
         Report(
             exercise_id=exercise.id,
@@ -250,17 +251,18 @@ def _not_attempted(exercise: Exercise) -> Report:
     )
 
 
-def _not_callable(exercise: Exercise, candidate: object) -> Report:
-    kind = type(candidate).__name__
+def not_callable(exercise: Exercise, class_name: str) -> Report:
+    """The report on a candidate that is no function but an object of this class."""
     finding = Finding(
         "callable",
-        f"Expected a function, got an object of class {kind}. Pass the function itself, without "
-        f'calling it: check("{exercise.id}", my_function).',
+        f"Expected a function, got an object of class {class_name}. Pass the function itself, "
+        f'without calling it: check("{exercise.id}", my_function).',
     )
     return _failed(exercise, finding, [], Run())
 
 
 def unknown(exercise_id: object) -> Report:
+    """The report where there is no such exercise: it names the nearest."""
     text = exercise_id if isinstance(exercise_id, str) else repr(exercise_id)[:80]
     close = difflib.get_close_matches(text, ids(), n=3, cutoff=0.4)
     nearest = f" Did you mean {' or '.join(close)}?" if close else ""

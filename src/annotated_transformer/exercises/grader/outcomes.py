@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,19 +67,22 @@ def make_call(exercise: Exercise, index: int, dtype: torch.dtype) -> Call:
 
 
 def run_case(exercise: Exercise, index: int, function: Candidate) -> bytes:
-    """Run `function` on one case and return the `Outcome` as bytes. Raises nothing of its making.
-
-    A function that refuses float64 for its dtype is given float32 instead, where the case leaves
-    the choice open.
-    """
-    case = cases_of(exercise)[index]
-    outcome = _run(exercise, index, function, case.dtype or torch.float64)
-    complaint = outcome["failure"]
-    if complaint and case.dtype is None and _DTYPE_COMPLAINT.search(complaint["message"]):
-        second = _run(exercise, index, function, torch.float32)
-        outcome = outcome if second["failure"] else second
+    """Run `function` on one case; the `Outcome` as bytes. Raises nothing of its making."""
+    outcome = in_a_dtype_it_takes(
+        cases_of(exercise)[index], lambda dtype: _run(exercise, index, function, dtype)
+    )
     with original_libraries():
         return pack(outcome)
+
+
+def in_a_dtype_it_takes(case: Case, run: Callable[[torch.dtype], dict[str, Any]]) -> dict[str, Any]:
+    """The result in float64; in float32 where float64 is refused and the case leaves the choice."""
+    outcome = run(case.dtype or torch.float64)
+    complaint = outcome.get("failure")
+    if complaint and case.dtype is None and _DTYPE_COMPLAINT.search(str(complaint["message"])):
+        second = run(torch.float32)
+        return outcome if second.get("failure") else second
+    return outcome
 
 
 def outcome_of(exercise: Exercise, index: int, function: Candidate, dtype: str) -> Outcome:

@@ -226,7 +226,7 @@ def _collect(
             if reader.overflowed:
                 run.end = "damaged"
             elif status is not None and (reader.closed or time.monotonic() > deadline):
-                run.end = _end_of(status)
+                run.end = end_of(status)
             elif time.monotonic() > deadline:
                 run.end = "time"
             elif status is None:
@@ -256,7 +256,7 @@ def _patience(limits: Limits) -> float:
     return limits.seconds * 1.4 if crowded else limits.seconds
 
 
-def _end_of(status: int) -> str:
+def end_of(status: int) -> str:
     """Why a process ended that had not sent its last frame; `status` as of `os.waitpid`."""
     number = status & 0x7F
     if number == 0:

@@ -8,6 +8,7 @@ pickle; the parent builds NumPy arrays from it and compares those.
 import json
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ _DTYPE_NAMES = {
         *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
     )
 }
+Special = Callable[[Any, Callable[[Any], Any]], Any]
 _HEADER = struct.Struct("<II")  # bytes of JSON, number of blobs
 _LENGTH = struct.Struct("<Q")
 
@@ -53,12 +55,18 @@ class Foreign:
     class_name: str
 
 
-class _Packer:
+class Packer:
     """Turns one value into JSON and blobs; counts what it has seen so that it always ends."""
 
     def __init__(self) -> None:
         self.blobs: list[bytes] = []
         self.nodes = 0
+
+    def to_bytes(self, value: Any) -> bytes:
+        """The tree as JSON, then the blobs."""
+        text = json.dumps(self.pack(value)).encode()
+        blobs = b"".join(_LENGTH.pack(len(blob)) + blob for blob in self.blobs)
+        return _HEADER.pack(len(text), len(self.blobs)) + text + blobs
 
     def pack(self, value: Any, depth: int = 0) -> dict[str, Any]:
         self.nodes += 1
@@ -81,7 +89,7 @@ class _Packer:
         if isinstance(value, _NUMPY_NUMBERS) and type(value).__module__ == "numpy":
             return self.pack(value.item(), depth + 1)
         if kind is np.ndarray and str(value.dtype) in _DTYPE_NAMES.values():
-            return self._array(value, str(value.dtype), value.shape, "a NumPy array")
+            return self.pack_array(value, str(value.dtype), value.shape, "a NumPy array")
         if isinstance(value, tuple) and issubclass(kind, tuple):  # a named tuple
             return {"t": "tuple", "v": [self.pack(v, depth + 1) for v in tuple.__iter__(value)]}
         if value is Ellipsis:
@@ -104,19 +112,22 @@ class _Packer:
             if dtype is None:
                 return _foreign(f"Tensor of {value.dtype}")
             if value.is_meta:
-                return self._array(None, dtype, shape, "a tensor on the meta device (no numbers)")
+                return self.pack_array(
+                    None, dtype, shape, "a tensor on the meta device (no numbers)"
+                )
             if value.layout != torch.strided:
-                return self._array(None, dtype, shape, "a sparse tensor")
+                return self.pack_array(None, dtype, shape, "a sparse tensor")
             if math.prod(shape) > MAX_ELEMENTS:
-                return self._array(None, dtype, shape, "tensor")
+                return self.pack_array(None, dtype, shape, "tensor")
             plain = value.detach().cpu().resolve_conj().resolve_neg()
             if value.dtype == torch.bfloat16:
                 plain = plain.to(torch.float32)
-            return self._array(plain.contiguous().numpy(), dtype, shape, "tensor")
+            return self.pack_array(plain.contiguous().numpy(), dtype, shape, "tensor")
 
-    def _array(
+    def pack_array(
         self, numbers: np.ndarray[Any, Any] | None, dtype: str, shape: tuple[int, ...], form: str
     ) -> dict[str, Any]:
+        """An array as the number of its blob, which is -1 where the numbers do not cross."""
         blob = -1
         if numbers is not None and numbers.size <= MAX_ELEMENTS:
             blob = len(self.blobs)
@@ -130,14 +141,16 @@ def _foreign(class_name: str) -> dict[str, Any]:
 
 def pack(value: Any) -> bytes:
     """A value as bytes: JSON with the structure, then the raw numbers of each tensor."""
-    packer = _Packer()
-    text = json.dumps(packer.pack(value)).encode()
-    blobs = b"".join(_LENGTH.pack(len(blob)) + blob for blob in packer.blobs)
-    return _HEADER.pack(len(text), len(packer.blobs)) + text + blobs
+    return Packer().to_bytes(value)
 
 
 def unpack(data: bytes) -> Any:
     """Read what `pack` wrote. Raises ValueError where the bytes are not of that form."""
+    return read_tree(data, _unknown_kind)
+
+
+def read_tree(data: bytes, special: Special) -> Any:
+    """`unpack`, where `special(tree, read)` reads the kinds that a subclass of `Packer` added."""
     try:
         text_length, blob_count = _HEADER.unpack_from(data)
         position = _HEADER.size + text_length
@@ -148,12 +161,12 @@ def unpack(data: bytes) -> Any:
             position += _LENGTH.size
             blobs.append(data[position : position + length])
             position += length
-        return _read(tree, blobs, 0)
+        return _read(tree, blobs, 0, special)
     except (KeyError, IndexError, TypeError, struct.error, RecursionError, OverflowError) as error:
         raise ValueError(f"damaged value: {error}") from error
 
 
-def _read(tree: Any, blobs: list[bytes], depth: int) -> Any:
+def _read(tree: Any, blobs: list[bytes], depth: int, special: Special) -> Any:
     if depth > MAX_DEPTH + 1:
         raise ValueError("damaged value: too deep")
     kind = tree["t"]
@@ -164,11 +177,11 @@ def _read(tree: Any, blobs: list[bytes], depth: int) -> Any:
     if kind == "float":
         return float.fromhex(tree["v"])
     if kind in ("list", "tuple"):
-        items = [_read(item, blobs, depth + 1) for item in tree["v"]]
+        items = [_read(item, blobs, depth + 1, special) for item in tree["v"]]
         return items if kind == "list" else tuple(items)
     if kind == "dict":
         return {
-            _hashable(_read(key, blobs, depth + 1)): _read(item, blobs, depth + 1)
+            _hashable(_read(key, blobs, depth + 1, special)): _read(item, blobs, depth + 1, special)
             for key, item in tree["v"]
         }
     if kind == "array":
@@ -177,6 +190,10 @@ def _read(tree: Any, blobs: list[bytes], depth: int) -> Any:
         return Ellipsis
     if kind == "foreign":
         return Foreign(str(tree["v"]))
+    return special(tree, lambda inner: _read(inner, blobs, depth + 1, special))
+
+
+def _unknown_kind(tree: Any, read: Callable[[Any], Any]) -> Any:
     raise ValueError("damaged value: an unknown kind")
 
 

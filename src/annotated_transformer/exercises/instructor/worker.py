@@ -1,0 +1,201 @@
+"""The process of one notebook: behind its walls it runs the cells and calls what they check.
+
+Started as a script by `session` (`python -I worker.py DESCRIPTOR`), never imported: it loads the
+few modules of the grader that it needs from their files, so that neither the references nor the
+rest of the package are ever in this process, or can be imported or read from then on.
+"""
+
+import contextlib
+import importlib.util
+import json
+import linecache
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+EXERCISES_FOLDER = Path(__file__).resolve().parent.parent
+PACKAGE_FOLDER = EXERCISES_FOLDER.parent
+
+
+def load(name: str) -> Any:
+    """The module `annotated_transformer.exercises.NAME` from its file, without its package."""
+    parts = f"annotated_transformer.exercises.{name}".split(".")
+    for length in range(1, len(parts)):
+        parent = ModuleType(".".join(parts[:length]))
+        parent.__path__ = []
+        sys.modules.setdefault(parent.__name__, parent)
+    file = EXERCISES_FOLDER.joinpath(*name.split(".")).with_suffix(".py")
+    spec = importlib.util.spec_from_file_location(".".join(parts), file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def load_all() -> SimpleNamespace:
+    """All that this process needs of the package, by the last part of its name."""
+    grader = ("failures", "pristine", "values", "running", "stubs", "confinement")
+    instructor = ("wire", "remote", "facade")
+    found = {name: load(f"grader.{name}") for name in grader}
+    return SimpleNamespace(**found, **{name: load(f"instructor.{name}") for name in instructor})
+
+
+class Gate:
+    """Open while this process itself does what a notebook may not: fork, set limits, kill."""
+
+    def __init__(self) -> None:
+        self.is_open = False
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[None]:
+        """Open for the block."""
+        self.is_open = True
+        try:
+            yield
+        finally:
+            self.is_open = False
+
+
+class Worker:
+    """Runs the cells in order; at each check the candidate is called in a fork of the moment."""
+
+    def __init__(
+        self, job: dict[str, Any], channel: Any, gate: Gate, modules: SimpleNamespace
+    ) -> None:
+        self.job, self.channel, self.gate, self.modules = job, channel, gate, modules
+        self.fork = os.fork if sys.platform == "linux" else None
+        # Bound here, while they are genuine: a cell may replace what `os` and `time` hold.
+        self.waitpid, self.kill, self.leave, self.getpid = os.waitpid, os.kill, os._exit, os.getpid
+        self.clock, self.sleep, self.owner = time.monotonic, time.sleep, os.getpid()
+
+    def run_cells(self, names: dict[str, Any]) -> None:
+        """Run every cell; what one raises is told and the next one is run."""
+        names["__name__"] = "__main__"
+        for number, source in self.job["cells"]:
+            file = f"<cell {number}>"
+            linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+            try:
+                exec(compile(source, file, "exec"), names)
+            except BaseException as error:
+                self.leave_if_not_owner()
+                skipped = isinstance(error, self.modules.facade.NotHereError)
+                told = [number, skipped, self.modules.failures.describe_failure(error)]
+                self.channel.send(self.modules.wire.CELL_FAILED, self.modules.values.pack(told))
+        self.leave_if_not_owner()
+        self.channel.send(self.modules.wire.DONE)
+
+    def leave_if_not_owner(self) -> None:
+        """A process that a cell has forked comes back here as well: it has nothing to say."""
+        if self.getpid() != self.owner:
+            self.leave(0)
+
+    def check(self, exercise_id: object, candidate: object = None, *, seed: object = 0) -> None:
+        """What `check(...)` in a cell does here."""
+        self.leave_if_not_owner()
+        self.channel.check += 1
+        name = exercise_id if type(exercise_id) is str else ""
+        number = seed if type(seed) is int else 0
+        self.channel.send(self.modules.wire.CHECK, self.modules.values.pack([name, number]))
+        if self.fork is None:
+            self.serve(candidate)
+            self.channel.send(self.modules.wire.CHECKED, self.modules.values.pack(["exited", 0]))
+            return
+        with self.gate.open():
+            pid = self.fork()
+        if pid == 0:
+            try:
+                self.owner = self.getpid()
+                self.serve(candidate)
+            finally:
+                self.leave(0)
+        self.channel.send(self.modules.wire.CHECKED, self.modules.values.pack(self.wait_for(pid)))
+
+    def wait_for(self, pid: int) -> list[Any]:
+        """How the candidate's process ended: "time" where it had to be stopped; its status."""
+        end, deadline = "exited", self.clock() + self.job["seconds"]
+        while True:
+            done, status = self.waitpid(pid, os.WNOHANG)
+            if done:
+                return [end, status]
+            if end == "exited" and self.clock() > deadline:
+                end = "time"
+                with self.gate.open():
+                    self.kill(pid, signal.SIGKILL)
+            self.sleep(0.001)
+
+    def serve(self, candidate: Any) -> None:
+        """Answer what the marker asks of one candidate, until it has no more to ask."""
+        while True:
+            kind, data = self.channel.receive()
+            if kind == self.modules.wire.LOOK:
+                starter = self.modules.values.unpack(data)
+                is_open = self.modules.stubs.is_stub(candidate) or self.modules.stubs.is_unchanged(
+                    candidate, starter
+                )
+                told = [is_open, callable(candidate), type(candidate).__name__]
+                self.channel.send(self.modules.wire.REPLY, self.modules.values.pack(told))
+            elif kind == self.modules.wire.RUN:
+                self.channel.send(self.modules.wire.REPLY, self.call(candidate, data))
+            else:
+                return
+
+    def call(self, candidate: Any, data: bytes) -> bytes:
+        """One call of the candidate; the result as `run_once` gives it, in bytes."""
+        functions = self.modules.remote.remote_functions(self.channel)
+        dtype, gradient, _ = self.modules.wire.unpack_arguments(data, functions)
+
+        def make() -> Any:
+            args, kwargs = self.modules.wire.unpack_arguments(data, functions)[2]
+            return tuple(args), kwargs
+
+        result = {"dtype": dtype, **self.modules.running.run_once(candidate, make, gradient)}
+        with self.modules.pristine.original_libraries():
+            packed: bytes = self.modules.values.pack(result)
+            return packed
+
+
+def main() -> None:
+    """Read the job, put up the walls, run the cells."""
+    walls = load("instructor.walls")
+    channel_end = int(sys.argv[1])
+    stands = ["namespaces"] if walls.enter_namespaces() else []
+    if stands:
+        pid = os.fork()
+        if pid:
+            os.waitpid(pid, 0)
+            os._exit(0)
+        walls.die_with_parent()
+    modules = load_all()
+    wire = modules.wire
+    channel = wire.Channel(channel_end)
+    job = json.loads(channel.receive()[1])
+    os.environ["TMPDIR"] = os.environ["HOME"] = job["scratch"]
+
+    stands += ["files"] if walls.restrict_files(job["scratch"], str(PACKAGE_FOLDER)) else []
+    gate = Gate()
+    limits = modules.confinement.Limits(**job["limits"])
+    exempt = lambda: gate.is_open  # noqa: E731
+    modules.confinement.confine(limits, job["scratch"], 1, exempt, str(PACKAGE_FOLDER))
+    worker = Worker(job, channel, gate, modules)
+    notebook = ModuleType("__main__")
+    names = vars(notebook)
+
+    def run(source: str) -> None:
+        exec(compile(source, "<cell>", "exec"), names)
+
+    names.update(modules.facade.install(worker.check, run))
+    sys.modules["__main__"] = notebook
+    channel.send(wire.READY, modules.values.pack([*stands, "limits"]))
+    worker.run_cells(names)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
