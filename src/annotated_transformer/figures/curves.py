@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from annotated_transformer.figures.matrices import Array, as_array
@@ -41,6 +42,7 @@ def draw_curves(
     y_label: str,
     log_x: bool = False,
     log_y: bool = False,
+    spread_name: str = "± one standard deviation",
     width: float = 5.2,
     height: float = 3.2,
 ) -> dict[str, Array]:
@@ -49,6 +51,7 @@ def draw_curves(
     Args:
         x: (n,). curves: name -> ``Curve`` or its (n,) values, drawn and listed in that order.
         log_x, log_y: logarithmic axes; ticks at the given x (base 2) or at powers of ten.
+        spread_name: what the bands show, for the legend.
 
     Returns:
         "x" and each curve's values by its name.
@@ -79,7 +82,10 @@ def draw_curves(
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.grid(visible=True, lw=0.6)
-    legend = axes.legend(frameon=False)
+    handles, _ = axes.get_legend_handles_labels()
+    if any(isinstance(given, Curve) and given.spread is not None for given in curves.values()):
+        handles.append(Patch(facecolor=TEXT, alpha=0.3, label=spread_name))
+    legend = axes.legend(handles=handles, frameon=False)
     for text in legend.get_texts():
         text.set_color(TEXT)
     return {name: np.asarray(values) for name, values in data.items()}

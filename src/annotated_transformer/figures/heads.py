@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
@@ -55,14 +56,35 @@ def draw_split(
     panels += [(f"right: head {i + 1}", head) for i, head in enumerate(split)]
     panels += [(f"wrong: head {i + 1}", head) for i, head in enumerate(view_only)]
     widths = [panel.shape[1] for _, panel in panels]
-    _, axes = new_figure(
-        1.1 + 0.5 * sum(widths), 2.2, columns=len(panels), gridspec_kw={"width_ratios": widths}
+    figure, axes = new_figure(
+        1.6 + 0.5 * sum(widths), 2.7, columns=len(panels), gridspec_kw={"width_ratios": widths}
     )
+
+    def shades(token: NDArray[np.int64]) -> NDArray[np.float64]:
+        return 0.75 * (token - 1) / max(1, num_tokens - 1)
+
     for axis, (title, panel) in zip(axes, panels, strict=True):
-        _write_cells(axis, panel, 0.75 * (panel // 10 - 1) / max(1, num_tokens - 1))
+        _write_cells(axis, panel, shades(panel // 10))
         axis.set_title(title, fontsize=10)
-    axes[0].set_yticks(range(num_tokens), [f"token {t}" for t in tokens])
-    axes[0].tick_params(length=0)
+        axis.set_xticks(range(panel.shape[1]), [str(c) for c in range(panel.shape[1])])
+        axis.set_yticks(range(num_tokens), [str(t) for t in tokens])
+        axis.tick_params(length=0, labelsize=9)
+        axis.set_xlabel("column", fontsize=9.5)
+    axes[0].set_ylabel("token", fontsize=9.5)
+    for axis in axes[1:]:
+        axis.set_ylabel("row", fontsize=9.5)
+    legend = figure.legend(
+        handles=[
+            Patch(facecolor=WEIGHT_COLOURS(shade), edgecolor=TEXT, label=f"from token {token}")
+            for token, shade in zip(tokens, shades(tokens), strict=True)
+        ],
+        loc="outside lower center",
+        ncols=num_tokens,
+        fontsize=9.5,
+        frameon=False,
+    )
+    for text in legend.get_texts():
+        text.set_color(TEXT)
     return {"x": x, "split": split, "view_only": view_only}
 
 
@@ -74,14 +96,22 @@ def draw_scores_by_heads(bleu: Mapping[int, float]) -> dict[int, float]:
     """
     _, (axes,) = new_figure(5.2, 2.8)
     heads, scores = list(bleu), list(bleu.values())
-    axes.plot(range(len(heads)), scores, color=colour("query"), marker=MARKERS["query"])
+    axes.plot(
+        range(len(heads)),
+        scores,
+        color=colour("query"),
+        marker=MARKERS["query"],
+        label="Table 3: base and rows (A)",
+    )
     for place, score in enumerate(scores):
         axes.annotate(
             f"{score}", (place, score), (0, 8), textcoords="offset points", ha="center", color=TEXT
         )
     axes.set_xticks(range(len(heads)), [str(h) for h in heads])
-    axes.set_xlabel("number of heads h (d_k = d_v = 512 / h)")
+    axes.set_xlabel("number of heads h, with $d_k = d_v = 512\\,/\\,h$")
     axes.set_ylabel("BLEU, newstest2013")
+    for text in axes.legend(loc="lower center", frameon=False).get_texts():
+        text.set_color(TEXT)
     axes.set_ylim(min(scores) - 0.2, max(scores) + 0.35)
     return {h: round(max(scores) - score, 1) for h, score in bleu.items()}
 
@@ -115,10 +145,12 @@ def touch_heads_at_word(
         {"label": f"{i + 1}: {word}", "method": "restyle", "args": [{"z": [shown[i]]}]}
         for i, word in enumerate(queries)
     ]
-    height = 130 + 30 * len(heads)
+    height = 150 + 30 * len(heads)
     layout = base_layout(height=height + CONTROL_ROOM)
-    layout["xaxis"].update(columns, showgrid=False, zeroline=False)
-    layout["yaxis"].update(rows, showgrid=False, zeroline=False)
+    layout["xaxis"].update(columns, showgrid=False, zeroline=False, title={"text": "key"})
+    layout["yaxis"].update(
+        rows, showgrid=False, zeroline=False, title={"text": "head", "standoff": 8}
+    )
     margin = {"l": 10, "r": 10, "t": 10, "b": 20}
     layout["margin"] = {**margin, "b": 20 + CONTROL_ROOM}
     layout["meta"] = {"native": {"margin": margin, "height": height}}
@@ -138,7 +170,7 @@ def touch_heads_at_word(
         zmax=1,
         xgap=1,
         ygap=1,
-        showscale=False,
+        showscale=False,  # every cell carries its number
         texttemplate="%{z:.2f}",
     )
     show_figure(go.Figure([cells], layout), label)

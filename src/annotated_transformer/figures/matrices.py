@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, Normalize
-from matplotlib.patches import Rectangle
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
@@ -92,6 +94,46 @@ def _draw_mask(axes: Axes, mask: Array, size: float) -> None:
         axes.text(column, row, mark, ha="center", va="center", color=ink, fontsize=size)
 
 
+def _legend_of_cells(figure: Figure, panels: Sequence[Panel], arrays: Sequence[Array]) -> None:
+    """Below the picture: what the colour of a cell means, for the colours that occur in it."""
+    masks = [a for a in arrays if a.dtype == bool]
+    numbers = [
+        a for panel, a in zip(panels, arrays, strict=True) if a.dtype != bool and not panel.weights
+    ]
+    meanings: dict[str, tuple[bool, Any, str | None]] = {  # occurs, fill, hatch
+        "below 0": (any((a < 0).any() for a in map(_finite, numbers)), SIGNED_COLOURS(0.25), None),
+        "equal to 0": (
+            any((a == 0).any() for a in map(_finite, numbers)),
+            SIGNED_COLOURS(0.5),
+            None,
+        ),
+        "above 0": (any((a > 0).any() for a in map(_finite, numbers)), SIGNED_COLOURS(0.75), None),
+        "forbidden, −∞": (any(np.isneginf(a).any() for a in numbers), BLOCKED, None),
+        "weight, darker is more": (any(p.weights for p in panels), WEIGHT_COLOURS(0.5), None),
+        "✓ may attend": (any(a.any() for a in masks), "white", None),
+        "× may not attend": (any((~a).any() for a in masks), BLOCKED, "//"),
+    }
+    handles = [
+        Patch(facecolor=fill, hatch=hatch, label=meaning, edgecolor="#757575", lw=0.6)
+        for meaning, (occurs, fill, hatch) in meanings.items()
+        if occurs
+    ]
+    legend = figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=min(3, len(handles)),
+        fontsize=9.5,
+        frameon=False,
+    )
+    for text in legend.get_texts():
+        text.set_color(TEXT)
+
+
+def _finite(values: Array) -> Array:
+    finite: Array = values[np.isfinite(values)]
+    return finite
+
+
 def _finish(axes: Axes, panel: Panel, values: Array) -> None:
     rows, columns = values.shape
     axes.set_xlim(-0.5, columns - 0.5)
@@ -117,7 +159,7 @@ def _finish(axes: Axes, panel: Panel, values: Array) -> None:
 def draw_matrices(
     panels: Sequence[Panel], width: float = 5.8, columns: int | None = None
 ) -> dict[str, Array]:
-    """Draw small matrices side by side with their numbers, titles and shapes.
+    """Draw small matrices side by side with their numbers, titles and shapes, and a legend.
 
     Args:
         panels: the matrices, in reading order.
@@ -135,8 +177,8 @@ def draw_matrices(
         max(a.shape[0] for a in arrays[row * columns : (row + 1) * columns]) for row in range(rows)
     ]
     cell = width / (sum(widths) + 0.9 * columns)
-    height = cell * sum(heights) + 0.95 * rows
-    _, axes = new_figure(
+    height = cell * sum(heights) + 0.95 * rows + 0.5
+    figure, axes = new_figure(
         width,
         height,
         columns,
@@ -156,6 +198,7 @@ def draw_matrices(
         _finish(axis, panel, values)
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
+    _legend_of_cells(figure, panels, arrays)
     return {panel.title: values for panel, values in zip(panels, arrays, strict=True)}
 
 
@@ -178,14 +221,36 @@ def draw_attention_steps(
     query_names = [f"q{i + 1}" for i in range(len(query))]
     key_names = [f"k{j + 1}" for j in range(len(key))]
     value_names = [f"v{j + 1}" for j in range(len(key))]
+    # The d_k components of a query or a key, and the d_v components of a value.
+    inner, outer = (("component", [str(i + 1) for i in range(x.size(-1))]) for x in (query, value))
+    queries, keys = ("query", query_names), ("key", key_names)
+
+    def panel(
+        values: Tensor,
+        title: str,
+        role: str | None,
+        rows: tuple[str, list[str]],
+        columns: tuple[str, list[str]],
+    ) -> Panel:
+        return Panel(
+            values,
+            title,
+            role,
+            weights=values is weights,
+            row_labels=rows[1],
+            column_labels=columns[1],
+            row_name=rows[0],
+            column_name=columns[0],
+        )
+
     draw_matrices(
         [
-            Panel(query, LETTERS["query"], "query", row_labels=query_names),
-            Panel(key.T, "Kᵀ", "key", column_labels=key_names),
-            Panel(scores, "scores QKᵀ/√dₖ", None, False, query_names, key_names),
-            Panel(weights, "weights (rows sum to 1)", None, True, query_names, key_names),
-            Panel(value, LETTERS["value"], "value", row_labels=value_names),
-            Panel(output, "output", None, False, query_names),
+            panel(query, LETTERS["query"], "query", queries, inner),
+            panel(key.T, "Kᵀ", "key", inner, keys),
+            panel(scores, "scores QKᵀ/√dₖ", None, queries, keys),
+            panel(weights, "weights (rows sum to 1)", None, queries, keys),
+            panel(value, LETTERS["value"], "value", ("value", value_names), outer),
+            panel(output, "output", None, queries, outer),
         ],
         columns=2,
         width=5.4,
@@ -227,8 +292,8 @@ def draw_weights(
     rows = -(-panels // columns)
     numbers = (panels == 1 and n_k <= 8) if numbers is None else numbers
     width = 6.4 if columns > 1 or n_k > 8 else 5.0
-    side = width / columns - (0.9 if columns == 1 else 0.25)
-    _, axes = new_figure(width, rows * (side * n_q / n_k + 0.45) + 0.8, columns, rows)
+    side = (width - 1.65) / columns  # what the row labels and the bar of colours leave
+    figure, axes = new_figure(width, rows * (side * n_q / n_k + 0.45) + 0.8, columns, rows)
     for panel, axis in enumerate(axes[:panels]):
         first_column, last_row = panel % columns == 0, panel + columns >= panels
         if numbers:
@@ -243,8 +308,15 @@ def draw_weights(
         )
         _finish(axis, look, stack[panel])
         axis.set_xlabel("")
+        if first_column:
+            axis.set_ylabel("query", color=colour("query"), fontweight="bold")
+        if last_row:
+            axis.set_xlabel("key", color=colour("key"), fontweight="bold")
     for axis in axes[panels:]:
         axis.set_axis_off()
-    axes[0].set_ylabel("query", color=colour("query"), fontweight="bold")
-    axes[(rows - 1) * columns].set_xlabel("key", color=colour("key"), fontweight="bold")
+    scale = ScalarMappable(Normalize(0, 1), WEIGHT_COLOURS)
+    bar = figure.colorbar(scale, ax=axes[:panels], aspect=30 * rows, pad=0.02, ticks=[0, 0.5, 1])
+    bar.set_label("weight", color=TEXT)
+    bar.ax.tick_params(colors=TEXT, labelsize=9)
+    bar.outline.set_edgecolor(TEXT)  # type: ignore[operator]
     return stack

@@ -20,6 +20,14 @@ from annotated_transformer.figures.style import TEXT, WEIGHT_STOPS, colour
 
 WEIGHT_SCALE = [[i / (len(WEIGHT_STOPS) - 1), stop] for i, stop in enumerate(WEIGHT_STOPS)]
 MASK_SCALE = [[0.0, "#A3A3A3"], [1.0, "#E6ECF8"]]
+# The legend of a picture of weights: narrow, so that it leaves a telephone its cells.
+WEIGHT_BAR: dict[str, Any] = {
+    "title": {"text": "weight", "side": "right"},
+    "tickvals": [0, 0.5, 1],
+    "thickness": 9,
+    "xpad": 6,
+    "outlinewidth": 0,
+}
 # Room that plotly's own slider and buttons need, given back where the site replaces them.
 CONTROL_ROOM = 70
 
@@ -71,7 +79,7 @@ def _heat_map(values: Array, hover: list[list[str]], **changes: Any) -> go.Heatm
         "zmax": 1,
         "xgap": 1,
         "ygap": 1,
-        "showscale": False,
+        "colorbar": WEIGHT_BAR,
     }
     return go.Heatmap(z=values, **{**options, **changes})
 
@@ -128,7 +136,7 @@ def touch_softmax_scale(
         for i, width in enumerate(d_k)
     ]
     layout = base_layout(
-        height=430,
+        height=450,
         title={
             "text": title(start),
             "font": {"size": 14, "color": TEXT},
@@ -136,11 +144,12 @@ def touch_softmax_scale(
             "xref": "paper",
         },
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": -0.12, "font": {"color": TEXT}},
+        legend={"orientation": "h", "x": 0, "y": -0.26, "font": {"color": TEXT}},
         barmode="group",
         sliders=[_slider("d_k = ", steps, start)],
     )
-    layout["margin"] = {"l": 50, "r": 15, "t": 45, "b": 55 + CONTROL_ROOM}
+    layout["margin"] = {"l": 50, "r": 15, "t": 45, "b": 75 + CONTROL_ROOM}
+    layout["xaxis"].update(title={"text": "key", "standoff": 4})
     layout["yaxis"].update(range=[0, 1], title={"text": "weight"})
     show_figure(
         go.Figure(bars, _native(layout, below=True, above=False)),
@@ -178,7 +187,13 @@ def touch_weights(
     axis_queries = {"tickmode": "array", "tickvals": list(range(n_q)), "ticktext": list(queries)}
     hover = [[f"{query} → {key}" for key in keys] for query in queries]
     traces: list[Any] = [
-        _heat_map(matrix, hover, visible=head == 0) for head, matrix in enumerate(stack)
+        _heat_map(
+            matrix,
+            hover,
+            visible=head == 0,
+            colorbar={**WEIGHT_BAR, "y": 0.71, "len": 0.6},  # beside the matrix, not the bars
+        )
+        for head, matrix in enumerate(stack)
     ]
     for head, matrix in enumerate(stack):
         traces.append(
@@ -213,14 +228,21 @@ def touch_weights(
         for row, query in enumerate(queries)
     ]
     layout = base_layout(
-        height=640,
+        height=680,
         shapes=[row_frame(start)],
         sliders=[_slider("query ", steps, start)],
     )
     layout["margin"] = {"l": 10, "r": 10, "t": 20, "b": 20 + CONTROL_ROOM}
-    layout["xaxis"].update(axis_keys, showgrid=False, zeroline=False, tickangle=-60)
+    layout["xaxis"].update(
+        axis_keys, showgrid=False, zeroline=False, tickangle=-60, title={"text": "key"}
+    )
     layout["yaxis"].update(
-        axis_queries, showgrid=False, zeroline=False, autorange="reversed", domain=[0.42, 1.0]
+        axis_queries,
+        showgrid=False,
+        zeroline=False,
+        autorange="reversed",
+        domain=[0.44, 1.0],
+        title={"text": "query", "standoff": 8},
     )
     layout["xaxis2"] = {**layout["xaxis"], "anchor": "y2"}
     layout["yaxis2"] = {
@@ -282,8 +304,15 @@ def touch_masks(
             textfont={"color": "#000000", "size": 14},
             hovertemplate="%{customdata}: %{text}<extra></extra>",
             colorscale=MASK_SCALE,
+            showscale=False,  # the signs in the cells and the line above them say it
         ),
-        _heat_map(weights[first], hover, xaxis="x2", yaxis="y2"),
+        _heat_map(
+            weights[first],
+            hover,
+            xaxis="x2",
+            yaxis="y2",
+            colorbar={**WEIGHT_BAR, "y": 0.235, "len": 0.5},
+        ),
     ]
     buttons = [
         {
@@ -293,13 +322,19 @@ def touch_masks(
         }
         for name in masks
     ]
-    layout = base_layout(height=720, updatemenus=[_buttons("mask", buttons)])
+    layout = base_layout(height=740, updatemenus=[_buttons("mask", buttons)])
     layout["margin"] = {"l": 10, "r": 10, "t": 45 + CONTROL_ROOM // 2, "b": 10}
     layout["xaxis"].update(ticks, showgrid=False, zeroline=False, showticklabels=False)
     layout["yaxis"].update(
-        ticks, showgrid=False, zeroline=False, autorange="reversed", domain=[0.57, 1.0]
+        ticks,
+        showgrid=False,
+        zeroline=False,
+        autorange="reversed",
+        domain=[0.57, 1.0],
+        title={"text": "query", "standoff": 8},
     )
-    layout["xaxis2"] = {**layout["xaxis"], "anchor": "y2", "showticklabels": True, "tickangle": -60}
+    below = {"showticklabels": True, "tickangle": -60, "title": {"text": "key"}}
+    layout["xaxis2"] = {**layout["xaxis"], "anchor": "y2", **below}
     layout["yaxis2"] = {**layout["yaxis"], "anchor": "x2", "domain": [0.0, 0.47]}
     layout["annotations"] = [
         {"text": text, "x": 0, "y": y, "xref": "paper", "yref": "paper"}
