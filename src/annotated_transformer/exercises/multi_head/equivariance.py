@@ -1,4 +1,4 @@
-"""`multihead.equivariance`: attention without positions permutes its output with its input."""
+"""`multihead.equivariance`: what becomes of the output when the words change places."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from annotated_transformer.exercises.exercise import Call, Case, Exercise, Mista
 Attend = Callable[[Tensor], Tensor]
 
 
-def equivariance_error(attend: Attend, x: Tensor, perm: Tensor) -> float:
+def order_gap(attend: Attend, x: Tensor, perm: Tensor) -> float:
     permuted_first = attend(x[perm])  # (n, d): the words in another order
     permuted_after = attend(x)[perm]  # (n, d): the results in that order
     return (permuted_first - permuted_after).abs().max().item()
@@ -57,11 +57,11 @@ def _in_place(attend: Attend, x: Tensor, perm: Tensor) -> float:
 
 
 def _own_permutation(attend: Attend, x: Tensor, perm: Tensor) -> float:
-    return equivariance_error(attend, x, torch.randperm(x.size(0)))
+    return order_gap(attend, x, torch.randperm(x.size(0)))
 
 
 def _relative(attend: Attend, x: Tensor, perm: Tensor) -> float:
-    return equivariance_error(attend, x, perm) / float(attend(x).abs().max())
+    return order_gap(attend, x, perm) / float(attend(x).abs().max())
 
 
 MISTAKES = (
@@ -87,7 +87,7 @@ MISTAKES = (
     ),
     Mistake(
         "inverse-permutation",
-        lambda attend, x, perm: equivariance_error(attend, x, torch.argsort(perm)),
+        lambda attend, x, perm: order_gap(attend, x, torch.argsort(perm)),
         "The inverse of perm is used on both sides. That tests equivariance too, but for another "
         "permutation than the one given.",
     ),
@@ -283,37 +283,38 @@ def _case(
 
 EQUIVARIANCE = Exercise(
     id="multihead.equivariance",
-    title="Equivariant, not invariant",
+    title="Words that change places",
     kind="code",
     difficulty=3,
     minutes=10,
-    signature="equivariance_error(attend, x (n, d), perm (n,)) -> float",
+    signature="order_gap(attend, x (n, d), perm (n,)) -> float",
     statement=(
-        "attend is any function from (n, d) to (n, d), perm a permutation of the n positions. "
-        "Return the largest absolute difference between attending to the permuted words, "
-        "attend(x[perm]), and permuting the results, attend(x)[perm]: 0 for a function that is "
-        "equivariant. Leave x untouched."
+        "attend is any function from (n, d) to (n, d). perm lists the n positions in a new order: "
+        "row i of the reordered words is row perm[i] of x. Do it in two ways: first reorder the "
+        "words and then attend, or first attend and then reorder the results. Return how far the "
+        "two outcomes lie apart: the largest absolute difference of any of their numbers. Leave x "
+        "untouched."
     ),
     objective=(
-        "Say exactly what attention without positions does when words change places: its output "
-        "rows change places with them."
+        "Measure what attention does when the words change places, with positions and without, "
+        "and give the finding its right name."
     ),
     prerequisite="attention.scaled_dot_product",
     hints=(
-        "Swap two words in a sentence. Without positions, what becomes of their two results: do "
-        "they stay where they were, or do they move with the words?",
-        "f(Px) = P f(x) is equivariance, f(Px) = f(x) would be invariance. Which of the two "
-        "holds for attention, and so which two tensors have to be compared?",
+        "You need two tensors of shape (n, d), one for each way. In which of the two does attend "
+        "see the words in their new order?",
+        "`x[perm]` puts the rows of x in the new order. The same index works on the result of "
+        "attend. Subtract, and mind that a difference can be negative.",
         "`(attend(x[perm]) - attend(x)[perm]).abs().max().item()`",
     ),
-    reference=equivariance_error,
+    reference=order_gap,
     explanation=(
-        "A query's result depends on the set of keys and values, not on their order, so each "
-        "result stays with its word and moves when the word moves: f(Px) = P f(x). That is "
-        "equivariance. Popular summaries say invariance, f(Px) = f(x), which would mean that row "
-        "0 gives the same result whichever word stands there. Only a pooled output, such as the "
-        "mean over positions, is invariant. Positions or a causal mask break the symmetry, and "
-        "then the difference is far from 0."
+        "For attention without positions the number is 0. A query's result depends on the set of "
+        "keys and values, not on their order, so each result stays with its word and moves when "
+        "the word moves: f(Px) = P f(x). That is equivariance. Popular summaries say invariance, "
+        "f(Px) = f(x), which would mean that row 0 gives the same result whichever word stands "
+        "there. Only a pooled output, such as the mean over positions, is invariant. Positions or "
+        "a causal mask break the symmetry, and then the difference is far from 0."
     ),
     cases=(
         _case(
@@ -346,8 +347,8 @@ EQUIVARIANCE = Exercise(
     mistakes=MISTAKES,
     alternatives=(_by_undoing, _by_matrix, _by_rows, _by_index_select),
     starter=(
-        "def equivariance_error(attend, x, perm):\n"
-        '    """The largest |attend(x[perm]) - attend(x)[perm]|, a float."""\n'
+        "def order_gap(attend, x, perm):\n"
+        '    """How far reorder-then-attend and attend-then-reorder lie apart, a float."""\n'
         "    ...  # your code"
     ),
 )
