@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotated_transformer.exercises.encoder.layer_norm import layer_norm
+from annotated_transformer.exercises.encoder.layer_norm_backward import layer_norm_backward
 
 sizes = st.integers(1, 5)
 
@@ -18,3 +19,13 @@ def test_layer_norm_is_torchs(shape: list[int], seed: int, eps: float) -> None:
     gamma, beta = torch.randn(2, shape[-1], generator=generator, dtype=torch.float64)
     expected = F.layer_norm(x, shape[-1:], gamma, beta, eps)
     torch.testing.assert_close(layer_norm(x, gamma, beta, eps), expected)
+
+
+@settings(deadline=None, max_examples=40)
+@given(sizes, sizes, st.integers(0, 999), st.sampled_from([1e-5, 0.3]))
+def test_layer_norm_backward_is_autograds(n: int, d: int, seed: int, eps: float) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    x, grad = torch.randn(2, n, d, generator=generator, dtype=torch.float64)
+    leaf = x.clone().requires_grad_()
+    F.layer_norm(leaf, (d,), eps=eps).backward(grad)
+    torch.testing.assert_close(layer_norm_backward(x, grad, eps), leaf.grad)
