@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.exercise import Mistake
+from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Step = Callable[[Tensor], Tensor]
 
@@ -43,6 +43,10 @@ def _of_centred(size: Step) -> Step:
 
 def _unbiased(x: Tensor) -> Tensor:
     return x.pow(2).sum(-1, keepdim=True) / max(x.size(-1) - 1, 1)
+
+
+def _with_eps(fixed: float) -> Candidate:
+    return lambda x, gain, eps: _rms_norm(x, gain, fixed)
 
 
 def _in_place(x: Tensor, gain: Tensor, eps: float) -> Tensor:
@@ -216,11 +220,7 @@ MISTAKES = (
     ),
     Mistake("no-eps", partial(_rms_norm, root=lambda s, eps: s.sqrt()), _NO_EPS),
     *(
-        Mistake(
-            f"eps-is-{fixed:g}",
-            partial(_rms_norm, root=lambda s, eps, fixed=fixed: (s + fixed).sqrt()),
-            _EPS_FIXED,
-        )
+        Mistake(f"eps-is-{fixed:g}", _with_eps(fixed), _EPS_FIXED)
         for fixed in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1.0)
     ),
     Mistake(
