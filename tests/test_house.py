@@ -293,3 +293,27 @@ def test_the_reading_map_names_modules_that_exist() -> None:
 
 def test_the_version_is_the_same_in_both_places() -> None:
     assert __version__ == PROJECT["version"]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "complaint"),
+    [
+        ("README.md", address.README_END, "README.md: the marks"),
+        ("notebooks/02_attention.ipynb", f'"{address.SETUP_TAG}"', "02_attention.ipynb: no cell"),
+    ],
+)
+def test_a_file_without_a_place_for_the_address_is_named(
+    copy: Path, name: str, place: str, complaint: str
+) -> None:
+    text = (copy / name).read_text(encoding="utf-8")
+    assert place in text
+    (copy / name).write_text(text.replace(place, '"other"'), encoding="utf-8")
+    with pytest.raises(ValueError, match=complaint):
+        address.apply(copy)
+
+
+def test_a_configuration_without_a_line_for_the_address_is_refused(copy: Path) -> None:
+    path = copy / "_config.yml"
+    path.write_text(path.read_text(encoding="utf-8").replace("  baseurl: ", "  base: "), "utf-8")
+    with pytest.raises(ValueError, match='holds 0 lines that begin with "  baseurl: "'):
+        address.write_address(copy, PUBLISHED)

@@ -94,9 +94,11 @@ def setup_source(address: Address | None) -> str:
 def with_setup(notebook: str, address: Address | None) -> str:
     """The text of a notebook with its setup cell brought in step."""
     content = json.loads(notebook)
-    for cell in content["cells"]:
-        if SETUP_TAG in cell["metadata"].get("tags", []):
-            cell["source"] = setup_source(address).splitlines(keepends=True)
+    cells = [x for x in content["cells"] if SETUP_TAG in x["metadata"].get("tags", [])]
+    if not cells:
+        raise ValueError(f'no cell has the tag "{SETUP_TAG}", so there is none to fill')
+    for cell in cells:
+        cell["source"] = setup_source(address).splitlines(keepends=True)
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -110,8 +112,10 @@ def with_citation(citation: str, address: Address | None) -> str:
 
 def with_readme(readme: str, address: Address | None) -> str:
     """README.md with the links to the published book between its two marks."""
-    before, _, rest = readme.partition(README_START)
-    _, _, after = rest.partition(README_END)
+    before, start, rest = readme.partition(README_START)
+    _, end, after = rest.partition(README_END)
+    if not (start and end):
+        raise ValueError(f"the marks {README_START} and {README_END} do not both stand in it")
     links = (
         "The book is not published yet: build it with the first command below."
         if address is None
@@ -121,21 +125,40 @@ def with_readme(readme: str, address: Address | None) -> str:
 
 
 def generated(root: Path, address: Address | None) -> dict[Path, str]:
-    """Every file that follows from the address, with the text it should have."""
+    """Every file that follows from the address, with the text it should have.
+
+    Raises:
+        ValueError: if a file lacks the place where the address goes.
+    """
     texts = {
         root / "CITATION.cff": with_citation,
         root / "README.md": with_readme,
         **dict.fromkeys(sorted((root / "notebooks").glob("*.ipynb")), with_setup),
     }
-    return {path: write(path.read_text(encoding="utf-8"), address) for path, write in texts.items()}
+    found = {}
+    for path, write in texts.items():
+        try:
+            found[path] = write(path.read_text(encoding="utf-8"), address)
+        except ValueError as error:
+            raise ValueError(f"{path.relative_to(root)}: {error}.") from error
+    return found
 
 
 def write_address(root: Path, url: str, repository: str = "") -> None:
-    """Write the address into _config.yml, leaving every other line as it is."""
+    """Write the address into _config.yml, leaving every other line as it is.
+
+    Raises:
+        ValueError: if a line that holds it is not there exactly once.
+    """
     path = root / "_config.yml"
     text = path.read_text(encoding="utf-8")
-    text = re.sub(r"(?m)^  baseurl: .*$", f'  baseurl: "{url}"', text)
-    text = re.sub(r"(?m)^  url: .*$", f'  url: "{repository}"', text)
+    for key, value in (("baseurl", url), ("url", repository)):
+        text, lines = re.subn(rf"(?m)^  {key}: .*$", f'  {key}: "{value}"', text)
+        if lines != 1:
+            raise ValueError(
+                f'_config.yml holds {lines} lines that begin with "  {key}: " and one is expected: '
+                "the address is written there and nowhere else."
+            )
     path.write_text(text, encoding="utf-8")
 
 
