@@ -2,11 +2,13 @@
 
 from annotated_transformer.exercises.beyond.alibi_bias import ALIBI_BIAS
 from annotated_transformer.exercises.beyond.rms_norm import RMS_NORM
+from annotated_transformer.exercises.beyond.rope import ROPE
 from annotated_transformer.exercises.beyond.sliding_window_mask import SLIDING_WINDOW_MASK
 from annotated_transformer.exercises.beyond.swiglu import SWIGLU
 from annotated_transformer.exercises.exercise import Exercise
 
 EXERCISES: tuple[Exercise, ...] = (
+    ROPE,
     ALIBI_BIAS,
     RMS_NORM,
     SWIGLU,
