@@ -1,5 +1,6 @@
 """Exercises on search, caching, averaging and BLEU (section 6.1)."""
 
+from annotated_transformer.exercises.decoding.greedy import GREEDY
 from annotated_transformer.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = ()
+EXERCISES: tuple[Exercise, ...] = (GREEDY,)
