@@ -65,9 +65,7 @@ def _sweeps(word: str, merges: list[Pair], again: bool) -> list[str]:
         symbols = swept
 
 
-def _longest_match(
-    word: str, merges: list[Pair], from_left: bool, text_end: str = END
-) -> list[str]:
+def _longest_match(word: str, merges: list[Pair], from_left: bool, end: str = END) -> list[str]:
     known = {first + second for first, second in merges}
     rest = merging.split_word(word) if end else list(word)
     symbols: list[str] = []

@@ -66,7 +66,7 @@ def _in_place(word_counts: dict[str, int], n_merges: int) -> list[Pair]:
     corpus = [([*word, "</w>"], count) for word, count in word_counts.items()]
     merges: list[Pair] = []
     for _ in range(n_merges):
-        pairs = [((a, b), count) for symbols, count in corpus for a, b in zip(symbols, symbols[1:])]
+        pairs = [((a, b), count) for symbols, count in corpus for a, b in pairwise(symbols)]
         if not pairs:
             break
         totals: dict[Pair, int] = {}
