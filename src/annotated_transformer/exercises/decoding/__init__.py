@@ -1,6 +1,7 @@
 """Exercises on search, caching, averaging and BLEU (section 6.1)."""
 
+from annotated_transformer.exercises.decoding.cache_bytes import CACHE_BYTES
 from annotated_transformer.exercises.decoding.greedy import GREEDY
 from annotated_transformer.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = (GREEDY,)
+EXERCISES: tuple[Exercise, ...] = (GREEDY, CACHE_BYTES)
