@@ -16,6 +16,8 @@ COMMANDS = (
     "translate",
     "evaluate",
     "progress",
+    "grade",
+    "workbook",
     "ledger",
 )
 

@@ -170,7 +170,8 @@ class Report:
         where the rung has none. tolerance: how far they may be apart.
     diagnosis: the sentences of the named mistakes, or of the isolated mechanism.
     mistakes: the names of the bank entries that match, the first the most specific.
-    next_hint: how to get the next hint. notes: remarks that do not decide. printed: the start of
+    next_hint: how to get the next hint. notes: remarks that do not decide. share: of the named
+        answers those that are right, 0 to 1; of code, 1 where it passed. printed: the start of
     what the candidate printed.
     """
 
@@ -191,6 +192,7 @@ class Report:
     next_hint: str | None = None
     notes: tuple[str, ...] = ()
     printed: str = ""
+    share: float = 0.0
 
     @property
     def mistake(self) -> str | None:

@@ -1,6 +1,8 @@
 """A candidate as bytes for a new Python, by value where its module cannot be imported there."""
 
 import contextlib
+import linecache
+import os
 import sys
 import sysconfig
 from types import ModuleType
@@ -23,6 +25,15 @@ def dump(job: Any) -> bytes:
                 stack.callback(cloudpickle.unregister_pickle_by_value, module)
         data: bytes = cloudpickle.dumps(job)
         return data
+
+
+def text_of_cells() -> dict[str, list[str]]:
+    """The lines of what has no file, by the name that its code has: a notebook's cells.
+
+    A traceback quotes the line that raised, and a new Python could not look it up.
+    """
+    entries = {name: entry for name, entry in linecache.cache.items() if len(entry) == 4}
+    return {name: entry[2] for name, entry in entries.items() if not os.path.exists(name)}
 
 
 def _is_the_learners(module: Any) -> bool:

@@ -8,6 +8,7 @@ and the process ends by `os._exit`, which runs nobody's clean-up.
 import contextlib
 import faulthandler
 import itertools
+import linecache
 import os
 import struct
 import sys
@@ -22,6 +23,7 @@ TOKEN_SIZE = 16
 FRAME = struct.Struct(f"<{TOKEN_SIZE}sBIQ")  # token, kind, index of the case, bytes that follow
 BEGUN, OUTCOME, FINISHED = KINDS = (1, 2, 3)
 UNREADABLE_JOB = 84  # a new Python could not make the candidate again
+READY = b"\x1e\n"  # a new Python has done its imports: what is printed from here on is the learner's
 UNEXPECTED_END = 83  # exit status when our own code failed, a sign of patched libraries
 
 Send = Callable[[int, int, bytes], None]
@@ -85,13 +87,12 @@ def main() -> None:
     os.dup2(2, 1)  # what an import prints must not stand between the frames
     (length,) = struct.unpack("<Q", sys.stdin.buffer.read(8))
     job = sys.stdin.buffer.read(length)
+    os.write(printed, READY)
     try:
-        exercise, candidate, limits, scratch, token = cloudpickle.loads(job)
+        exercise, candidate, limits, scratch, token, cells = cloudpickle.loads(job)
     except Exception as error:
         os.write(printed, f"{type(error).__name__}: {error}".encode())
         os._exit(UNREADABLE_JOB)
+    for name, lines in cells.items():
+        linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
     work(exercise, candidate, limits, scratch, token, results, printed)
-
-
-if __name__ == "__main__":
-    main()

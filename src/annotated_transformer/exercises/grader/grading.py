@@ -168,6 +168,7 @@ def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
         got={key: got.get(key) for key in wrong},
         diagnosis="\n".join(sentences),
         mistakes=tuple(dict.fromkeys(names)),
+        share=right / len(expected),
     )
     return write_report(report)
 
@@ -228,6 +229,7 @@ def _passed(exercise: Exercise, trials: list[Trial], run: Run) -> Report:
             message="",
             title=exercise.title,
             rung="passed",
+            share=1.0,
             finding=f"Right {what}.",
             notes=tuple(notes),
             next_hint=f'solution("{exercise.id}") shows the reference and why it is so.',

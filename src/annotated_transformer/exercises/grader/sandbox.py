@@ -154,15 +154,15 @@ def _run_forked(exercise: Exercise, candidate: Candidate, limits: Limits, scratc
 
 
 def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scratch: str) -> Run:
-    from annotated_transformer.exercises.grader.by_value import dump
+    from annotated_transformer.exercises.grader.by_value import dump, text_of_cells
 
     token = secrets.token_bytes(child.TOKEN_SIZE)
     try:
-        job = dump((exercise, candidate, limits, scratch, token))
+        job = dump((exercise, candidate, limits, scratch, token, text_of_cells()))
     except Exception as error:  # whatever the parts of the candidate raise when they are copied
         return Run(end="unsendable", printed=f"{type(error).__name__}: {error}"[:300])
     process = subprocess.Popen(
-        [sys.executable, "-m", "annotated_transformer.exercises.grader.child"],
+        [sys.executable, "-c", f"from {child.__name__} import main; main()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -187,7 +187,10 @@ def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scrat
 
     try:
         descriptors = process.stdout.fileno(), process.stderr.fileno()
-        return _collect(*descriptors, token, limits, STARTING_SECONDS, poll, kill)
+        run = _collect(*descriptors, token, limits, STARTING_SECONDS, poll, kill)
+        before, ready, after = run.printed.partition(child.READY.decode())
+        run.printed = after if ready else before
+        return run
     finally:
         kill()
         process.wait()

@@ -175,6 +175,11 @@ class Session:
         with pristine():
             return judge(exercise, run, self.limits)
 
+    def decline(self) -> None:
+        """Let the notebook go on without asking its candidate: there is no such exercise."""
+        with contextlib.suppress(ClosedError):
+            self.channel.send(wire.FINISH)
+
     def _run_case(self, exercise: Exercise, index: int) -> bytes:
         """Call the candidate on one case; where the case observes it, the observer runs here."""
         case = cases_of(exercise)[index]

@@ -1,0 +1,94 @@
+"""`annotated-transformer grade`: the exercises of whole notebooks, graded apart from each other."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.errors import CallError
+
+EPILOG = """Each notebook runs in a process of its own, with limits on time, memory, output, files
+and processes, without a network, and where the references cannot be imported or read. What it
+returns is compared here. On Linux the kernel puts up the walls; elsewhere, and against people who
+attack on purpose, use a container: see the guide for instructors in the book."""
+
+
+def register(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "grade",
+        help="grade the exercises of notebooks (instructor mode)",
+        description="Grade the exercises in notebooks of others.",
+        epilog=EPILOG,
+    )
+    add = parser.add_argument
+    add("notebooks", nargs="+", metavar="NOTEBOOK", help="a notebook, or a folder of them")
+    add("--assignment", metavar="FILE", help="a TOML file: exercises, points, due date, lateness")
+    add("--exercises", metavar="ID,ID", help="the exercises that count, for their difficulty")
+    add("--submitted", metavar="CSV", help="when each was handed in: columns notebook,submitted")
+    add("--format", choices=("text", "json", "csv"), default="text")
+    add("--timeout", type=float, default=120.0, metavar="S", help="seconds a notebook (120)")
+    add("--jobs", type=int, metavar="N", help="notebooks side by side (as many as cores)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Grade, print the marks. Returns 0; 1 where a notebook could not be read."""
+    from annotated_transformer.exercises.catalogue import ids
+    from annotated_transformer.exercises.instructor.assignment import (
+        of_exercises,
+        read_assignment,
+        read_times,
+    )
+    from annotated_transformer.exercises.instructor.marking import Mark, mark_all, usual_jobs
+    from annotated_transformer.exercises.instructor.summary import as_csv, as_text, as_tree
+
+    paths = _notebooks(arguments.notebooks)
+    if not arguments.timeout > 0:
+        raise CallError(f"--timeout is {arguments.timeout:g}; expected a number of seconds over 0")
+    if arguments.jobs is not None and arguments.jobs < 1:
+        raise CallError(f"--jobs is {arguments.jobs}; expected 1 or more")
+    if arguments.assignment and arguments.exercises:
+        raise CallError("give --assignment or --exercises, not both: each says what counts")
+    assignment = None
+    if arguments.assignment:
+        assignment = read_assignment(Path(arguments.assignment))
+    elif arguments.exercises:
+        assignment = of_exercises([name.strip() for name in arguments.exercises.split(",")])
+    times = read_times(Path(arguments.submitted)) if arguments.submitted else {}
+    done = 0
+
+    def tell(mark: Mark) -> None:
+        nonlocal done
+        done += 1
+        print(f"{done} of {len(paths)}: {mark.name} ({mark.end})", file=sys.stderr, flush=True)
+
+    jobs = min(arguments.jobs or usual_jobs(), len(paths))
+    marks = mark_all(paths, seconds=arguments.timeout, jobs=jobs, times=times, told=tell)
+    if assignment is None:  # all that any of the notebooks checks, in the order of the book
+        checked = {name for mark in marks for name in mark.verdicts}
+        assignment = of_exercises([name for name in ids() if name in checked])
+    if arguments.format == "json":
+        print(json.dumps(as_tree(marks, assignment)))
+    else:
+        write = as_csv if arguments.format == "csv" else as_text
+        print(write(marks, assignment), end="")
+    return 1 if any(mark.end == "unreadable" for mark in marks) else 0
+
+
+def _notebooks(names: list[str]) -> list[Path]:
+    """The files; of a folder all its notebooks. Raises CallError for what is not there."""
+    found: list[Path] = []
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*.ipynb") if ".ipynb_checkpoints" not in p.parts)
+            if not inside:
+                raise CallError(f"there is no notebook (*.ipynb) in the folder {name}")
+            found += inside
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise CallError(f"there is no file or folder {name}")
+    return list(dict.fromkeys(found))

@@ -1,0 +1,146 @@
+"""Marks: every notebook in a process of its own, several side by side, each verdict made here."""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from multiprocessing import get_context
+from pathlib import Path
+
+from annotated_transformer.exercises.catalogue import find
+from annotated_transformer.exercises.exercise import Report
+from annotated_transformer.exercises.grader.confinement import Limits
+from annotated_transformer.exercises.instructor.assignment import Assignment
+from annotated_transformer.exercises.instructor.session import Checked, Session
+from annotated_transformer.exercises.instructor.submission import (
+    Submission,
+    UnreadableError,
+    read_submission,
+)
+
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of one exercise in one notebook.
+
+    state: "passed", "wrong", "not attempted", or "missing" where no check gave a verdict. share: of
+    the points, 1 where passed; of several named answers those that are right. mistakes: names of
+    the misconceptions. message: the whole report as the learner would see it.
+    """
+
+    exercise_id: str
+    state: str
+    share: float = 0.0
+    mistakes: tuple[str, ...] = ()
+    finding: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Of one notebook.
+
+    verdicts: by exercise, the last check of each. end: "finished", "time" (stopped at its limit),
+    "crashed" (its process ended itself), "unreadable" (no notebook). failed_cells: what cells that
+    check something raised, but for those that use what is not there while a notebook is graded.
+    walls: what stood around the process.
+    """
+
+    name: str
+    digest: str = ""
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    end: str = "finished"
+    problem: str = ""
+    failed_cells: tuple[tuple[int, str], ...] = ()
+    walls: tuple[str, ...] = ()
+    submitted: datetime | None = None
+
+    def verdict(self, exercise_id: str) -> Verdict:
+        """Of this exercise; "missing" where the notebook gave none."""
+        return self.verdicts.get(exercise_id, Verdict(exercise_id, MISSING))
+
+    def points(self, assignment: Assignment) -> float:
+        """What the notebook earns, lateness taken off, to a hundredth."""
+        earned = sum(p * self.verdict(name).share for name, p in assignment.points.items())
+        return round(earned * assignment.share(self.submitted), 2)
+
+
+def mark_notebook(path: Path, seconds: float, limits: Limits | None = None) -> Mark:
+    """Run one notebook and grade what it checks. Raises nothing of the notebook's making.
+
+    seconds: for all its cells and checks. limits: of each check.
+    """
+    try:
+        submission = read_submission(path)
+    except UnreadableError as error:
+        return Mark(str(path), end="unreadable", problem=str(error))
+    return _mark(submission, seconds, limits or Limits())
+
+
+def _mark(submission: Submission, seconds: float, limits: Limits) -> Mark:
+    verdicts: dict[str, Verdict] = {}
+    failed: list[tuple[int, str]] = []
+    sources = defaultdict(str, submission.cells)
+    with Session(submission.cells, limits, seconds) as session:
+        for event in session.events():
+            if isinstance(event, Checked):
+                exercise = find(event.exercise_id, event.seed)
+                if exercise is not None:
+                    verdicts[exercise.id] = _verdict(session.grade(exercise))
+                else:
+                    session.decline()
+            elif not event.skipped and "check(" in sources[event.number]:
+                failed.append((event.number, event.error))
+    return Mark(
+        submission.name,
+        submission.digest,
+        verdicts,
+        session.end,
+        failed_cells=tuple(failed),
+        walls=tuple(session.walls),
+    )
+
+
+def _verdict(report: Report) -> Verdict:
+    state = "passed" if report.passed else "wrong" if report.attempted else "not attempted"
+    return Verdict(
+        report.exercise_id,
+        state,
+        report.share,
+        report.mistakes,
+        report.finding,
+        report.message,
+    )
+
+
+def mark_all(
+    paths: Sequence[Path],
+    *,
+    seconds: float,
+    jobs: int,
+    times: Mapping[str, datetime],
+    told: Callable[[Mark], None] = lambda mark: None,
+) -> list[Mark]:
+    """Mark every notebook, `jobs` side by side; in the order given. `told` hears of each.
+
+    Each marker is a process of its own, and so is each notebook: what one does reaches no other.
+    """
+    marks: dict[int, Mark] = {}
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(mark_notebook, path, seconds): i for i, path in enumerate(paths)}
+        for future in as_completed(running):
+            number = running[future]
+            path = paths[number]
+            submitted = times.get(str(path), times.get(path.name))
+            marks[number] = replace(future.result(), submitted=submitted)
+            told(marks[number])
+    return [marks[number] for number in range(len(paths))]
+
+
+def usual_jobs() -> int:
+    """As many notebooks side by side as there are cores."""
+    return os.cpu_count() or 1

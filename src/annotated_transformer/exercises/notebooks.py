@@ -1,0 +1,160 @@
+"""Exercises as cells of a notebook: as given, and solved. One source, the catalogue, for both.
+
+A chapter holds its exercises as pairs of cells, the text and the code (tagged "exercise"); a
+workbook is a notebook of nothing but exercises, for an assignment.
+"""
+
+import ast
+import copy
+import hashlib
+import inspect
+import itertools
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from annotated_transformer.exercises.catalogue import catalogue
+from annotated_transformer.exercises.exercise import Exercise
+
+Notebook = dict[str, Any]  # the JSON tree of format 4
+TAG = "exercise"
+IMPORTS = """\
+import math
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.exercises import check, hint, progress, solution"""
+
+
+def solution_source(exercise: Exercise) -> str:
+    """The reference as a learner would write it: with the head of a stub, without annotations."""
+    lines = textwrap.dedent(inspect.getsource(exercise.reference)).rstrip().splitlines()
+    function = ast.parse("\n".join(lines)).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    for argument in ast.walk(function.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    head = f"def {function.name}({ast.unparse(function.args)}):"
+    return "\n".join([head, *lines[function.body[0].lineno - 1 :]])
+
+
+def function_name(exercise: Exercise) -> str:
+    """What the stub calls the function that is checked."""
+    functions = [n for n in ast.parse(exercise.starter).body if isinstance(n, ast.FunctionDef)]
+    return functions[-1].name
+
+
+def check_call(exercise: Exercise) -> str:
+    """The last line of an exercise's cell."""
+    return f'check("{exercise.id}", {function_name(exercise)})'
+
+
+def code_as_given(exercise: Exercise) -> str:
+    """The stub and its check."""
+    return f"{exercise.starter}\n\n\n{check_call(exercise)}"
+
+
+def code_solved(exercise: Exercise) -> str:
+    """The reference in the place of the stub, and its check."""
+    return f"{solution_source(exercise)}\n\n\n{check_call(exercise)}"
+
+
+def text_of(exercise: Exercise, number: str) -> str:
+    """The Markdown cell above the code: head, statement, hints and solution, these folded."""
+    hints = [_folded(f"Hint {i}", hint) for i, hint in enumerate(exercise.hints, 1)]
+    return "\n\n".join(
+        [
+            f"### Exercise {number}: {exercise.title}",
+            f"`{exercise.id}` · {exercise.kind} · difficulty {exercise.difficulty} of 5"
+            f" · {exercise.minutes} minutes",
+            as_markdown(exercise.statement),
+            f"`{exercise.signature}`",
+            *hints,
+            _folded(
+                "Solution",
+                f'In a notebook, `solution("{exercise.id}")` shows the same.\n\n'
+                f"```python\n{solution_source(exercise)}\n```\n\n{exercise.explanation}",
+            ),
+        ]
+    )
+
+
+def as_markdown(statement: str) -> str:
+    """Paragraphs of plain text as Markdown: code fenced, lines "name: ..." as a list."""
+    parts = []
+    for block in statement.split("\n\n"):
+        lines = block.split("\n")
+        if lines[0].startswith(("def ", "    ")):
+            parts.append(f"```python\n{block}\n```")
+        elif len(lines) > 1 and all(":" in line[:14] for line in lines):
+            parts.append("\n".join(f"- {line}" for line in lines))
+        else:
+            parts.append(block)
+    return "\n\n".join(parts)
+
+
+def _folded(summary: str, text: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{text}\n\n</details>"
+
+
+def exercise_cells(notebook: Notebook) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The pairs of cells, text and code, of the exercises in a notebook."""
+    for text, code in itertools.pairwise(notebook["cells"]):
+        if TAG in code["metadata"].get("tags", []):
+            yield text, code
+
+
+def refreshed(notebook: Notebook) -> Notebook:
+    """The notebook with every exercise as the catalogue has it now; its number is kept."""
+    fresh = copy.deepcopy(notebook)
+    for text, code in exercise_cells(fresh):
+        exercise = catalogue()[code["metadata"]["exercise_id"]]
+        found = re.match(r"### Exercise ([\d.]+):", _source(text))
+        if found is None:
+            raise ValueError(f"the cell above {exercise.id} does not begin with its number")
+        text["source"] = _lines(text_of(exercise, found[1]))
+        if ast.dump(ast.parse(_source(code))) != ast.dump(ast.parse(code_as_given(exercise))):
+            code["source"] = _lines(code_as_given(exercise))
+    return fresh
+
+
+def solved(notebook: Notebook, solve: Callable[[Exercise], str | None] = code_solved) -> Notebook:
+    """The notebook with every exercise's cell replaced by `solve(exercise)`, None leaves it."""
+    fresh = copy.deepcopy(notebook)
+    for _, code in exercise_cells(fresh):
+        source = solve(catalogue()[code["metadata"]["exercise_id"]])
+        if source is not None:
+            code["source"] = _lines(source)
+            code["outputs"], code["execution_count"] = [], None
+    return fresh
+
+
+def workbook(exercises: Sequence[Exercise], title: str) -> Notebook:
+    """A notebook of these exercises alone, unsolved and not yet run."""
+    cells = [
+        _cell("markdown", f"# {title}"),
+        _cell("code", IMPORTS),
+    ]
+    for number, exercise in enumerate(exercises, 1):
+        cells.append(_cell("markdown", text_of(exercise, str(number))))
+        cells.append(_cell("code", code_as_given(exercise), tags=[TAG], exercise_id=exercise.id))
+    for place, cell in enumerate(cells):  # stable: the same workbook at every making
+        cell["id"] = hashlib.sha256(f"{title}:{place}".encode()).hexdigest()[:8]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _cell(kind: str, source: str, **metadata: Any) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": kind, "metadata": metadata, "source": _lines(source)}
+    return cell if kind == "markdown" else {**cell, "execution_count": None, "outputs": []}
+
+
+def _lines(source: str) -> list[str]:
+    return source.splitlines(keepends=True)
+
+
+def _source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
