@@ -4,7 +4,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
+from annotated_transformer.exercises.encoder.feed_forward import feed_forward
 from annotated_transformer.exercises.encoder.layer_norm import layer_norm
 from annotated_transformer.exercises.encoder.layer_norm_backward import layer_norm_backward
 
@@ -29,3 +31,16 @@ def test_layer_norm_backward_is_autograds(n: int, d: int, seed: int, eps: float)
     leaf = x.clone().requires_grad_()
     F.layer_norm(leaf, (d,), eps=eps).backward(grad)
     torch.testing.assert_close(layer_norm_backward(x, grad, eps), leaf.grad)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(sizes, min_size=1, max_size=4), sizes, st.integers(0, 999))
+def test_feed_forward_is_two_of_torchs_linear_modules(
+    shape: list[int], d_ff: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    first, second = nn.Linear(shape[-1], d_ff).double(), nn.Linear(d_ff, shape[-1]).double()
+    x = torch.randn(shape, dtype=torch.float64)
+    expected = nn.Sequential(first, nn.ReLU(), second)(x)
+    got = feed_forward(x, first.weight.mT, first.bias, second.weight.mT, second.bias)
+    torch.testing.assert_close(got, expected)
