@@ -1,6 +1,7 @@
 """Exercises on what came after the paper."""
 
 from annotated_transformer.exercises.beyond.alibi_bias import ALIBI_BIAS
+from annotated_transformer.exercises.beyond.grouped_query_attention import GROUPED_QUERY_ATTENTION
 from annotated_transformer.exercises.beyond.rms_norm import RMS_NORM
 from annotated_transformer.exercises.beyond.rope import ROPE
 from annotated_transformer.exercises.beyond.sliding_window_mask import SLIDING_WINDOW_MASK
@@ -10,6 +11,7 @@ from annotated_transformer.exercises.exercise import Exercise
 EXERCISES: tuple[Exercise, ...] = (
     ROPE,
     ALIBI_BIAS,
+    GROUPED_QUERY_ATTENTION,
     RMS_NORM,
     SWIGLU,
     SLIDING_WINDOW_MASK,
