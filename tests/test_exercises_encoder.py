@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from annotated_transformer.exercises.encoder.embed import embed
 from annotated_transformer.exercises.encoder.feed_forward import feed_forward
 from annotated_transformer.exercises.encoder.layer_norm import layer_norm
 from annotated_transformer.exercises.encoder.layer_norm_backward import layer_norm_backward
@@ -44,3 +45,18 @@ def test_feed_forward_is_two_of_torchs_linear_modules(
     expected = nn.Sequential(first, nn.ReLU(), second)(x)
     got = feed_forward(x, first.weight.mT, first.bias, second.weight.mT, second.bias)
     torch.testing.assert_close(got, expected)
+
+
+@settings(deadline=None, max_examples=40)
+@given(sizes, sizes, sizes, sizes, st.integers(0, 3), st.integers(0, 999))
+def test_embed_is_torchs_embedding_scaled_with_a_position_a_column(
+    batch: int, n: int, vocabulary: int, d: int, spare: int, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.randn(vocabulary, d, generator=generator)
+    pe = torch.randn(n + spare, d, generator=generator)
+    tokens = torch.randint(vocabulary, (batch, n), generator=generator)
+    got = embed(tokens, table, pe)
+    for position in range(n):
+        expected = d**0.5 * nn.Embedding.from_pretrained(table)(tokens[:, position])
+        torch.testing.assert_close(got[:, position], expected + pe[position])
