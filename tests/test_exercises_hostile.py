@@ -613,7 +613,7 @@ def test_any_callable_can_be_a_candidate(name: str) -> None:
     assert report.passed, report.message
 
 
-@pytest.mark.parametrize("name", ["lambda", "method", "of a vanished module"])
+@pytest.mark.parametrize("name", ["method", "of a vanished module"])
 def test_a_new_python_takes_any_callable(name: str) -> None:
     report = grade_exercise(EXERCISE, CALLABLES[name], method="spawn")
     assert report.passed, report.message
@@ -626,7 +626,7 @@ def test_a_new_python_is_as_safe_as_a_fork(name: str) -> None:
 
 def test_where_torch_cannot_work_in_a_fork_a_new_python_is_used() -> None:
     def candidate(x: Tensor) -> Tensor:
-        if not sys.argv[0].endswith("child.py"):  # the command of a new Python
+        if sys.argv[0] != "-c":  # the command of a new Python
             raise RuntimeError("Unable to handle autograd's threading in combination with fork")
         return softmax(x)
 

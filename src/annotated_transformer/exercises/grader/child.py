@@ -23,7 +23,7 @@ TOKEN_SIZE = 16
 FRAME = struct.Struct(f"<{TOKEN_SIZE}sBIQ")  # token, kind, index of the case, bytes that follow
 BEGUN, OUTCOME, FINISHED = KINDS = (1, 2, 3)
 UNREADABLE_JOB = 84  # a new Python could not make the candidate again
-READY = b"\x1e\n"  # a new Python has done its imports: what is printed from here on is the learner's
+READY = b"\x1e\n"  # what a new Python prints before this is not the learner's: its imports did
 UNEXPECTED_END = 83  # exit status when our own code failed, a sign of patched libraries
 
 Send = Callable[[int, int, bytes], None]
