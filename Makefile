@@ -120,7 +120,7 @@ test-site: book browser
 
 lock: setup
 	@$(RUN) -m pip install --quiet uv
-	@$(RUN) tools/lock.py $(if $(UPGRADE),--upgrade)
+	@$(RUN) tools/lock.py $(if $(UPGRADE),--upgrade) $(if $(TORCH),--torch $(TORCH))
 
 clean:
 	rm -rf $(VENV) _build node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 import address
 import build_book
+import lock
 from annotated_transformer import __version__
 from annotated_transformer.cli import build_parser
 from annotated_transformer.figures.style import PALETTE
@@ -84,7 +85,15 @@ def test_lock_is_exact_and_names_no_machine() -> None:
     for line in LOCK_LINES:
         assert re.fullmatch(r"[\w.-]+==[\w.+!-]+( ; .+)?", line), line
         assert not line.startswith(("nvidia-", "cuda-", "triton")), line
-    assert "torch==2.13.0" in LOCK_LINES
+    assert len([line for line in LOCK_LINES if re.fullmatch(r"torch==\d+\.\d+\.\d+", line)]) == 1
+
+
+def test_torch_stays_where_the_lock_has_it() -> None:
+    text = "torchmetrics==1.0.0\ntorch==2.14.1 ; python_version > '3.11'\ntorchvision==0.3\n"
+    assert lock.locked_torch(text) == "2.14.1"
+    assert f"torch=={lock.locked_torch(lock.LOCK.read_text())}" in LOCK_LINES
+    with pytest.raises(SystemExit, match="holds no torch to keep: say which"):
+        lock.locked_torch("numpy==2.4.6\n")
 
 
 def test_metadata_leaves_torch_alone() -> None:

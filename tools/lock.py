@@ -3,6 +3,9 @@
 `make lock` runs this. It resolves the ranges of pyproject.toml, every optional group included, with
 uv's universal resolver, and takes out what PyTorch's own wheels bring for CUDA: which of those a
 machine needs is decided by the torch wheel it installs, so that a CPU-only wheel stays CPU-only.
+
+torch stays at the version that the lock holds, also when everything else is upgraded: recorded
+figures depend on it. `make lock TORCH=2.14.0` moves it.
 """
 
 import argparse
@@ -13,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements-lock.txt"
-TORCH = "2.13.0"
+TORCH_LINE = re.compile(r"^torch==([\w.]+)", re.MULTILINE)
 CUDA_PACKAGE = re.compile(r"(nvidia-|cuda-|triton\b)")
 HEADER = """\
 # Exact versions for Python 3.11 and later on Linux, macOS and Windows, all optional groups.
@@ -22,7 +25,15 @@ HEADER = """\
 """
 
 
-def resolve(upgrade: bool) -> list[str]:
+def locked_torch(lock: str) -> str:
+    """The version of torch in the text of a lock. Exits with a sentence if there is none."""
+    found = TORCH_LINE.search(lock)
+    if found is None:
+        sys.exit(f"{LOCK.name} holds no torch to keep: say which, as in `make lock TORCH=2.14.0`.")
+    return found[1]
+
+
+def resolve(torch: str, upgrade: bool) -> list[str]:
     """Resolve every group of pyproject.toml for every system; one `name==version ; marker` a line.
 
     uv keeps the versions that it finds in the lock it writes to, unless told to upgrade.
@@ -33,7 +44,7 @@ def resolve(upgrade: bool) -> list[str]:
     command += ["--constraints", "-", "--output-file", str(LOCK), "--quiet"]
     command += ["--upgrade"] if upgrade else []
     result = subprocess.run(
-        command, cwd=ROOT, input=f"torch=={TORCH}\n", text=True, capture_output=True, check=False
+        command, cwd=ROOT, input=f"torch=={torch}\n", text=True, capture_output=True, check=False
     )
     if result.returncode:
         sys.exit(f"uv could not resolve the dependencies of pyproject.toml:\n{result.stderr}")
@@ -49,10 +60,12 @@ def portable(line: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions of all")
-    upgrade = parser.parse_args().upgrade
-    lines = [line for line in resolve(upgrade) if portable(line)]
+    parser.add_argument("--torch", metavar="VERSION", help="move torch to this version")
+    arguments = parser.parse_args()
+    torch = arguments.torch or locked_torch(LOCK.read_text() if LOCK.exists() else "")
+    lines = [line for line in resolve(torch, arguments.upgrade) if portable(line)]
     LOCK.write_text(HEADER + "\n".join(lines) + "\n")
-    print(f"{LOCK.name}: {len(lines)} packages, torch=={TORCH}")
+    print(f"{LOCK.name}: {len(lines)} packages, torch=={torch}")
 
 
 if __name__ == "__main__":
