@@ -1,8 +1,9 @@
 """Exercises on search, caching, averaging and BLEU (section 6.1)."""
 
 from annotated_transformer.exercises.decoding.average_checkpoints import AVERAGE_CHECKPOINTS
+from annotated_transformer.exercises.decoding.beam_search import BEAM_SEARCH
 from annotated_transformer.exercises.decoding.cache_bytes import CACHE_BYTES
 from annotated_transformer.exercises.decoding.greedy import GREEDY
 from annotated_transformer.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = (GREEDY, CACHE_BYTES, AVERAGE_CHECKPOINTS)
+EXERCISES: tuple[Exercise, ...] = (GREEDY, BEAM_SEARCH, CACHE_BYTES, AVERAGE_CHECKPOINTS)
