@@ -84,7 +84,7 @@ def draw_curves(
     axes.grid(visible=True, lw=0.6)
     handles, _ = axes.get_legend_handles_labels()
     if any(isinstance(given, Curve) and given.spread is not None for given in curves.values()):
-        handles.append(Patch(facecolor=TEXT, alpha=0.3, label=spread_name))
+        handles.append(Patch(facecolor=TEXT, alpha=0.5, label=spread_name))
     legend = axes.legend(handles=handles, frameon=False)
     for text in legend.get_texts():
         text.set_color(TEXT)
