@@ -3,7 +3,14 @@
 from annotated_transformer.exercises.decoding.average_checkpoints import AVERAGE_CHECKPOINTS
 from annotated_transformer.exercises.decoding.beam_search import BEAM_SEARCH
 from annotated_transformer.exercises.decoding.cache_bytes import CACHE_BYTES
+from annotated_transformer.exercises.decoding.cached_step import CACHED_STEP
 from annotated_transformer.exercises.decoding.greedy import GREEDY
 from annotated_transformer.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = (GREEDY, BEAM_SEARCH, CACHE_BYTES, AVERAGE_CHECKPOINTS)
+EXERCISES: tuple[Exercise, ...] = (
+    GREEDY,
+    BEAM_SEARCH,
+    CACHED_STEP,
+    CACHE_BYTES,
+    AVERAGE_CHECKPOINTS,
+)

@@ -156,7 +156,7 @@ def _stopping_when_none_can_catch_up(
         largest = max(((5 + n) / 6) ** alpha for n in (length, max_len))
         if not beam or max(beam.values()) / largest < max(scores.values(), default=-1e30):
             break
-    return list(max(scores, key=lambda tokens: scores[tokens]))
+    return list(max((score, tokens) for tokens, score in scores.items())[1])
 
 
 BEAM_SEARCH = Exercise(

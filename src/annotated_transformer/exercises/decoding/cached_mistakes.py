@@ -1,0 +1,523 @@
+"""The named mistakes of `decoding.cached_step`, each in one replaceable step."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.exercises.exercise import Candidate, Mistake
+
+Cache = tuple[Tensor, Tensor] | None
+Projections = tuple[Tensor, Tensor, Tensor]
+
+_POSITION = (
+    "The new token is given the wrong position. With t tokens in the cache (axis 1 of the keys, "
+    "before the new one is appended) they sit at 0 ... t - 1, so it sits at t: add `pe[t]`, and "
+    "`pe[0]` only when there is no cache."
+)
+_ZERO = (
+    "The new token always gets `pe[0]`, as if it were the first. A step sees one token, but that "
+    "token sits at position t, where t is the number of tokens in the cache: add `pe[t]`. This is "
+    "the classic fault of cached decoding."
+)
+_AXIS_OF_T = (
+    "The position is read from the wrong axis: the number of cached tokens is axis 1 of the keys, "
+    "(B, t, d), not the batch and not the width."
+)
+_NO_POSITION = "No position is added. The new token is projected as `x + pe[t]`."
+_PART = (
+    "The position is not added for all three projections. The paper adds it to the embedding, so "
+    "query, key and value are all made from `x + pe[t]`."
+)
+_OWN_KEY = (
+    "The new token does not attend to itself: the scores are taken over the cached keys alone. "
+    "Append its key and value first, and attend to all t + 1."
+)
+_OWN_ONLY = (
+    "The new token attends to itself alone, the cache is not used. Put the cached keys and values "
+    "in front of the new ones, `torch.cat([cached, new], dim=1)`, and attend to all of them."
+)
+_CAUSAL = (
+    "A causal mask of shape (1, t + 1) is applied, which leaves the new token only the first key. "
+    "It is the last token and may attend to all that are cached and to itself: no mask is needed. "
+    "(torch's `is_causal=True` counts from the top left corner, too.)"
+)
+_NOT_RETURNED = (
+    "The cache that is returned lacks the new token. The next step needs its key and value as "
+    "well: return the appended tensors, (B, t + 1, d)."
+)
+_NEW_ONLY = (
+    "The cache that is returned holds the new token alone; all earlier ones are lost. Return the "
+    "appended tensors, (B, t + 1, d)."
+)
+_ORDER = (
+    "The new key and value are put in front of the cached ones. Attention does not mind, but the "
+    "cache is in the order of the sentence: append, `torch.cat([cached, new], dim=1)`."
+)
+_AXIS = (
+    "The new key and value are joined to the cache along the wrong axis. Tokens are axis 1 of (B, "
+    "t, d): `torch.cat([cached, new], dim=1)` gives (B, t + 1, d)."
+)
+_EXCHANGED = (
+    "Keys and values are exchanged in the cache, on the way in or out. The cache is the pair "
+    "(keys, values)."
+)
+_VALUES = (
+    "The output is not mixed from the values: the weights belong to them, and the keys only make "
+    "the scores."
+)
+_RAW = (
+    "The cache is filled with tokens that are not projected. It holds keys, `(x + pe[t]) @ w_k`, "
+    "and values, `(x + pe[t]) @ w_v`, ready for use: that is what saves the work."
+)
+_AGAIN = (
+    "The cached keys or values are processed once more (projected, or given a position). They "
+    "were finished when they were put into the cache: use them as they are."
+)
+_SCALE = (
+    "The scores are not divided by sqrt(d). There is a single head, so d_k = d; without the "
+    "right scale the weights are too sharp or too even."
+)
+_AXIS_OF_SOFTMAX = (
+    "The softmax runs over the wrong axis. The scores are (B, 1, t + 1), one row for the new "
+    "token: its weights sum to 1 over the last axis, the keys."
+)
+_NO_SOFTMAX = (
+    "The softmax is missing: scores are used as weights. The weights of the t + 1 keys are "
+    "positive and sum to 1."
+)
+_OVERFLOW = (
+    "The exponentials overflow for large scores. Use `torch.softmax`, or subtract the largest "
+    "score before `exp`."
+)
+_TRANSPOSED = (
+    "A weight matrix is used transposed, as `torch.nn.Linear` stores it. Here weights are used "
+    "as `x @ w`."
+)
+_PROJECTION = (
+    "The projections are mixed up: the query comes from w_q, the key from w_k and the value from "
+    "w_v, all of `x + pe[t]`."
+)
+_RESIDUAL = (
+    "Something is added to the output, or it is processed further. Asked for is plain attention: "
+    "the weighted mean of the values."
+)
+_WEIGHTS = (
+    "The attention weights are returned in place of the output. The output mixes the values by "
+    "them: `weights @ values`, (B, 1, d)."
+)
+_IN_PLACE = (
+    "An argument is changed in place (`+=`, `add_`, an assignment into the cache). The given "
+    "tensors stay as they are: make new ones, `x = x + pe[t]`, `torch.cat`."
+)
+_RETURNED = (
+    "The results are right, but they are not packed as asked: `(output, (keys, values))`, two "
+    "things of which the second is a pair."
+)
+_SHAPE = "The output has the wrong shape. It keeps the axis of the one new token: (B, 1, d)."
+_SCALED_INPUT = (
+    "x is multiplied by sqrt(d) before the position is added. That belongs to the embedding, which "
+    "x has behind it: add `pe[t]` to x as it is."
+)
+
+
+def position(x: Tensor, pe: Tensor, cache: Cache) -> Tensor:
+    return pe[0 if cache is None else cache[0].size(1)]
+
+
+def projected(x: Tensor, at: Tensor, w: Projections) -> Projections:
+    placed = x + at
+    return placed @ w[0], placed @ w[1], placed @ w[2]
+
+
+def appended(cached: Tensor | None, new: Tensor) -> Tensor:
+    return new if cached is None else torch.cat([cached, new], dim=1)
+
+
+def scaled(q: Tensor, keys: Tensor) -> Tensor:
+    return q @ keys.mT / math.sqrt(q.size(-1))
+
+
+def mixed(weights: Tensor, keys: Tensor, values: Tensor, x: Tensor) -> Tensor:
+    return weights @ values
+
+
+Seen = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """One cached step; the defaults are the right one.
+
+    unpack: the given cache. place: the position's vector. project: q and the new k and v. append:
+    cached and new. see: which of all keys and values are attended to. score, weigh, mix: the
+    attention. present: what is returned, of the output, all keys and values, and the new ones.
+    """
+
+    unpack: Callable[[Cache], Cache] = lambda cache: cache
+    place: Callable[[Tensor, Tensor, Cache], Tensor] = position
+    project: Callable[[Tensor, Tensor, Projections], Projections] = projected
+    append: Callable[[Tensor | None, Tensor], Tensor] = appended
+    see: Callable[[Seen, Seen, Cache], Seen] = lambda every, new, cache: every
+    score: Callable[[Tensor, Tensor], Tensor] = scaled
+    weigh: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1)
+    mix: Callable[[Tensor, Tensor, Tensor, Tensor], Any] = mixed
+    present: Callable[[Tensor, Seen, Seen, Cache], Any] = lambda out, every, new, cache: (
+        out,
+        every,
+    )
+
+
+def step_of(**steps: Any) -> Candidate:
+    """The step with some parts replaced, with the signature of the exercise."""
+    return _step(Steps(**steps))
+
+
+def _step(steps: Steps) -> Candidate:
+    def implementation(
+        x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+    ) -> Any:
+        cache = steps.unpack(cache)
+        q, *new = steps.project(x, steps.place(x, pe, cache), (w_q, w_k, w_v))
+        old = (None, None) if cache is None else cache
+        keys, values = (steps.append(*both) for both in zip(old, new, strict=True))
+        keys_seen, values_seen = steps.see((keys, values), (new[0], new[1]), cache)
+        weights = steps.weigh(steps.score(q, keys_seen))
+        output = steps.mix(weights, keys_seen, values_seen, x)
+        return steps.present(output, (keys, values), (new[0], new[1]), cache)
+
+    return implementation
+
+
+def _at(choose: Callable[[int, Tensor, Tensor], int]) -> Candidate:
+    """The step that takes another row of pe: of t, x and the cached keys."""
+
+    def place(x: Tensor, pe: Tensor, cache: Cache) -> Tensor:
+        keys = x[:, :0] if cache is None else cache[0]
+        return pe[choose(keys.size(1), x, keys)]
+
+    return step_of(place=place)
+
+
+def _placed(q: bool, k: bool, v: bool) -> Candidate:
+    """The position is added for some of the three projections only."""
+
+    def project(x: Tensor, at: Tensor, w: Projections) -> Projections:
+        q_, k_, v_ = (
+            (x + at if with_it else x) @ matrix
+            for with_it, matrix in zip((q, k, v), w, strict=True)
+        )
+        return q_, k_, v_
+
+    return step_of(project=project)
+
+
+def _with_matrices(choose: Callable[[Tensor, Tensor, Tensor], Projections]) -> Candidate:
+    return step_of(project=lambda x, at, w: projected(x, at, choose(*w)))
+
+
+def _own_key_missing(every: Seen, new: Seen, cache: Cache) -> Seen:
+    return every if cache is None else cache
+
+
+def _own_key_always_missing(every: Seen, new: Seen, cache: Cache) -> Seen:
+    return every[0][:, :-1], every[1][:, :-1]
+
+
+def _first_key_only(every: Seen, new: Seen, cache: Cache) -> Seen:
+    return every[0][:, :1], every[1][:, :1]
+
+
+def _without_the_first(every: Seen, new: Seen, cache: Cache) -> Seen:
+    return every if cache is None else (every[0][:, 1:], every[1][:, 1:])
+
+
+def _unstable(scores: Tensor) -> Tensor:
+    e = scores.exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+def _joined(dim: int, new_first: bool = False) -> Callable[[Tensor | None, Tensor], Tensor]:
+    def append(cached: Tensor | None, new: Tensor) -> Tensor:
+        if cached is None:
+            return new
+        return torch.cat([new, cached] if new_first else [cached, new], dim=dim)
+
+    return append
+
+
+def _raw(k: bool, v: bool) -> Candidate:
+    """The cache holds x + pe[t] in place of keys or values, and they are attended to raw."""
+
+    def project(x: Tensor, at: Tensor, w: Projections) -> Projections:
+        placed = x + at
+        return placed @ w[0], placed if k else placed @ w[1], placed if v else placed @ w[2]
+
+    return step_of(project=project)
+
+
+def _whole_table(x: Tensor, pe: Tensor, cache: Cache) -> Tensor:
+    t = 0 if cache is None else cache[0].size(1)
+    return pe[: t + 1]
+
+
+def _cached_projected_again(
+    x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+) -> Any:
+    if cache is not None:
+        cache = cache[0] @ w_k, cache[1] @ w_v
+    return step_of()(x, pe, w_q, w_k, w_v, cache)
+
+
+def _cached_placed_again(
+    x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+) -> Any:
+    if cache is not None:
+        t = cache[0].size(1)
+        cache = cache[0] + pe[:t], cache[1] + pe[:t]
+    return step_of()(x, pe, w_q, w_k, w_v, cache)
+
+
+def _keys_placed_again(
+    x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+) -> Any:
+    if cache is not None:
+        cache = cache[0] + pe[: cache[0].size(1)], cache[1]
+    return step_of()(x, pe, w_q, w_k, w_v, cache)
+
+
+def _raw_cache_projected_at_use(
+    x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+) -> Any:
+    """Raw tokens in the cache, all projected in every step."""
+    placed = x + position(x, pe, cache)
+    raw_k, raw_v = (placed, placed) if cache is None else (appended(c, placed) for c in cache)
+    weights = scaled(placed @ w_q, raw_k @ w_k).softmax(-1)
+    return weights @ (raw_v @ w_v), (raw_k, raw_v)
+
+
+def _x_in_place(x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache) -> Any:
+    result = step_of()(x, pe, w_q, w_k, w_v, cache)
+    with torch.no_grad():
+        x += position(x, pe, cache)
+    return result
+
+
+def _last_entry_overwritten(
+    x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+) -> Any:
+    """The new key and value are written over the last cached ones."""
+    if cache is None:
+        return step_of()(x, pe, w_q, w_k, w_v, cache)
+    q, k, v = projected(x, position(x, pe, cache), (w_q, w_k, w_v))
+    with torch.no_grad():
+        cache[0][:, -1:], cache[1][:, -1:] = k, v
+    return scaled(q, cache[0]).softmax(-1) @ cache[1], cache
+
+
+MISTAKES = (
+    Mistake("position-zero", _at(lambda t, x, keys: 0), _ZERO),
+    Mistake("position-one-further", _at(lambda t, x, keys: t + 1), _POSITION),
+    Mistake("position-one-back", _at(lambda t, x, keys: max(t - 1, 0)), _POSITION),
+    Mistake("position-minus-one-wrapped", _at(lambda t, x, keys: t - 1), _POSITION),
+    Mistake("position-one", _at(lambda t, x, keys: 1), _POSITION),
+    Mistake("last-row-of-pe", _at(lambda t, x, keys: -1), _POSITION),
+    Mistake("position-from-the-end", _at(lambda t, x, keys: -t - 1), _POSITION),
+    Mistake("position-of-batch", _at(lambda t, x, keys: keys.size(0) if t else 0), _AXIS_OF_T),
+    Mistake("position-of-width", _at(lambda t, x, keys: keys.size(2) if t else 0), _AXIS_OF_T),
+    Mistake(
+        "no-position", step_of(place=lambda x, pe, cache: torch.zeros_like(pe[0])), _NO_POSITION
+    ),
+    Mistake("value-without-position", _placed(True, True, False), _PART),
+    Mistake("query-alone-with-position", _placed(True, False, False), _PART),
+    Mistake("key-alone-with-position", _placed(False, True, False), _PART),
+    Mistake("query-without-position", _placed(False, True, True), _PART),
+    Mistake("key-without-position", _placed(True, False, True), _PART),
+    Mistake("value-alone-with-position", _placed(False, False, True), _PART),
+    Mistake(
+        "position-twice",
+        step_of(place=lambda x, pe, cache: 2 * position(x, pe, cache)),
+        "The position is added twice. Each token is `x + pe[t]` once.",
+    ),
+    Mistake(
+        "position-multiplied",
+        step_of(project=lambda x, at, w: projected(x * at, torch.zeros_like(at), w)),
+        "x is multiplied by the position's vector. Positions are added: `x + pe[t]`.",
+    ),
+    Mistake(
+        "position-after-projection",
+        step_of(project=lambda x, at, w: tuple(x @ matrix + at for matrix in w)),
+        "The position is added after the projections. It belongs to the token: `(x + pe[t]) @ w`.",
+    ),
+    Mistake(
+        "position-added-to-query-and-key-after-projection",
+        step_of(project=lambda x, at, w: (x @ w[0] + at, x @ w[1] + at, x @ w[2])),
+        "The position is added to query and key after the projections. It belongs to the token: "
+        "all three are made from `x + pe[t]`.",
+    ),
+    Mistake(
+        "all-positions-added",
+        step_of(place=_whole_table),
+        "All rows of pe up to t are added, so the one new token becomes t + 1 tokens. A step sees "
+        "one token, at position t: `pe[t]`, or `pe[t : t + 1]`.",
+    ),
+    Mistake(
+        "embedding-scale-added",
+        step_of(project=lambda x, at, w: projected(x * x.size(-1) ** 0.5, at, w)),
+        _SCALED_INPUT,
+    ),
+    Mistake("own-key-missing", step_of(see=_own_key_missing), _OWN_KEY),
+    Mistake("own-key-always-missing", step_of(see=_own_key_always_missing), _OWN_KEY),
+    Mistake("own-key-only", step_of(see=lambda every, new, cache: new), _OWN_ONLY),
+    Mistake(
+        "cache-ignored",
+        step_of(append=lambda cached, new: new),
+        _OWN_ONLY + " And return them, so that the next step finds them.",
+    ),
+    Mistake("cache-forgotten", step_of(unpack=lambda cache: None), _OWN_ONLY),
+    Mistake("first-key-only", step_of(see=_first_key_only), _CAUSAL),
+    Mistake(
+        "newest-two-only",
+        step_of(see=lambda every, new, cache: (every[0][:, -2:], every[1][:, -2:])),
+        "Only the newest tokens are attended to. The new token attends to itself and to *all* "
+        "cached ones.",
+    ),
+    Mistake(
+        "first-token-missing",
+        step_of(see=_without_the_first),
+        "The first cached token is left out. The new token attends to itself and to *all* cached "
+        "ones.",
+    ),
+    Mistake(
+        "old-cache-returned",
+        step_of(present=lambda out, every, new, cache: (out, every if cache is None else cache)),
+        _NOT_RETURNED,
+    ),
+    Mistake(
+        "given-cache-returned",
+        step_of(present=lambda out, every, new, cache: (out, cache)),
+        _NOT_RETURNED,
+    ),
+    Mistake(
+        "new-ones-returned",
+        step_of(present=lambda out, every, new, cache: (out, new)),
+        _NEW_ONLY,
+    ),
+    Mistake("new-in-front", step_of(append=_joined(1, new_first=True)), _ORDER),
+    Mistake("joined-along-batch", step_of(append=_joined(0)), _AXIS),
+    Mistake("joined-along-width", step_of(append=_joined(-1)), _AXIS),
+    Mistake(
+        "cached-and-new-added",
+        step_of(append=lambda cached, new: new if cached is None else cached + new),
+        "The new key and value are added to the cached ones. They are appended as one more token: "
+        "`torch.cat([cached, new], dim=1)`.",
+    ),
+    Mistake(
+        "exchanged-on-return",
+        step_of(present=lambda out, every, new, cache: (out, every[::-1])),
+        _EXCHANGED,
+    ),
+    Mistake(
+        "exchanged-on-arrival",
+        step_of(unpack=lambda cache: None if cache is None else cache[::-1]),
+        _EXCHANGED,
+    ),
+    Mistake("keys-mixed", step_of(mix=lambda weights, keys, values, x: weights @ keys), _VALUES),
+    Mistake(
+        "keys-cached-twice",
+        step_of(present=lambda out, every, new, cache: (out, (every[0], every[0]))),
+        _EXCHANGED,
+    ),
+    Mistake("raw-keys-and-values", _raw(True, True), _RAW),
+    Mistake("raw-keys", _raw(True, False), _RAW),
+    Mistake("raw-values", _raw(False, True), _RAW),
+    Mistake("raw-cache", _raw_cache_projected_at_use, _RAW),
+    Mistake("projected-again", _cached_projected_again, _AGAIN),
+    Mistake("placed-again", _cached_placed_again, _AGAIN),
+    Mistake("keys-placed-again", _keys_placed_again, _AGAIN),
+    Mistake("unscaled", step_of(score=lambda q, keys: q @ keys.mT), _SCALE),
+    Mistake("scaled-by-d", step_of(score=lambda q, keys: q @ keys.mT / q.size(-1)), _SCALE),
+    Mistake(
+        "scaled-by-length",
+        step_of(score=lambda q, keys: q @ keys.mT / keys.size(1) ** 0.5),
+        _SCALE,
+    ),
+    Mistake(
+        "scale-multiplied",
+        step_of(score=lambda q, keys: q @ keys.mT * keys.size(-1) ** 0.5),
+        _SCALE,
+    ),
+    Mistake("softmax-over-queries", step_of(weigh=lambda s: s.softmax(1)), _AXIS_OF_SOFTMAX),
+    Mistake("softmax-over-batch", step_of(weigh=lambda s: s.softmax(0)), _AXIS_OF_SOFTMAX),
+    Mistake("no-softmax", step_of(weigh=lambda scores: scores), _NO_SOFTMAX),
+    Mistake(
+        "weights-equal",
+        step_of(weigh=lambda scores: torch.zeros_like(scores).softmax(-1)),
+        _NO_SOFTMAX,
+    ),
+    Mistake("softmax-overflows", step_of(weigh=_unstable), _OVERFLOW),
+    Mistake("transposed-weights", _with_matrices(lambda q, k, v: (q.T, k.T, v.T)), _TRANSPOSED),
+    Mistake("transposed-query-weights", _with_matrices(lambda q, k, v: (q.T, k, v)), _TRANSPOSED),
+    Mistake("transposed-key-weights", _with_matrices(lambda q, k, v: (q, k.T, v)), _TRANSPOSED),
+    Mistake("transposed-value-weights", _with_matrices(lambda q, k, v: (q, k, v.T)), _TRANSPOSED),
+    Mistake("keys-for-values", _with_matrices(lambda q, k, v: (q, k, k)), _PROJECTION),
+    Mistake("queries-for-keys", _with_matrices(lambda q, k, v: (q, q, v)), _PROJECTION),
+    Mistake("keys-for-queries", _with_matrices(lambda q, k, v: (k, k, v)), _PROJECTION),
+    Mistake("keys-and-values-exchanged", _with_matrices(lambda q, k, v: (q, v, k)), _PROJECTION),
+    Mistake("queries-and-keys-exchanged", _with_matrices(lambda q, k, v: (k, q, v)), _PROJECTION),
+    Mistake(
+        "query-not-projected",
+        step_of(project=lambda x, at, w: (x + at, (x + at) @ w[1], (x + at) @ w[2])),
+        _PROJECTION,
+    ),
+    Mistake("residual", step_of(mix=lambda weights, k, values, x: x + weights @ values), _RESIDUAL),
+    Mistake("weights-returned", step_of(mix=lambda weights, k, values, x: weights), _WEIGHTS),
+    Mistake("x-in-place", _x_in_place, _IN_PLACE),
+    Mistake(
+        "last-entry-overwritten",
+        _last_entry_overwritten,
+        "The new key and value are written over the last cached ones, in the caller's tensors. The "
+        "given cache is not modified: append to it, `torch.cat([cached, new], dim=1)`.",
+    ),
+    Mistake(
+        "three-results",
+        step_of(present=lambda out, every, new, cache: (out, *every)),
+        _RETURNED,
+    ),
+    Mistake(
+        "cache-first",
+        step_of(present=lambda out, every, new, cache: (every, out)),
+        _RETURNED,
+    ),
+    Mistake("output-alone", step_of(present=lambda out, every, new, cache: out), _RETURNED),
+    Mistake(
+        "cache-stacked",
+        step_of(present=lambda out, every, new, cache: (out, torch.stack(every))),
+        _RETURNED,
+    ),
+    Mistake(
+        "cache-as-a-dictionary",
+        step_of(
+            present=lambda out, every, new, cache: (out, {"keys": every[0], "values": every[1]})
+        ),
+        _RETURNED,
+    ),
+    Mistake(
+        "output-squeezed",
+        step_of(present=lambda out, every, new, cache: (out.squeeze(1), every)),
+        _SHAPE,
+    ),
+    Mistake(
+        "outputs-of-all",
+        step_of(
+            present=lambda out, every, new, cache: (
+                scaled(every[0], every[0]).softmax(-1) @ every[1],
+                every,
+            )
+        ),
+        _SHAPE,
+    ),
+)
