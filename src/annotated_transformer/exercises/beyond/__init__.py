@@ -6,6 +6,7 @@ from annotated_transformer.exercises.beyond.rms_norm import RMS_NORM
 from annotated_transformer.exercises.beyond.rope import ROPE
 from annotated_transformer.exercises.beyond.sliding_window_mask import SLIDING_WINDOW_MASK
 from annotated_transformer.exercises.beyond.swiglu import SWIGLU
+from annotated_transformer.exercises.beyond.tiled_attention import TILED_ATTENTION
 from annotated_transformer.exercises.exercise import Exercise
 
 EXERCISES: tuple[Exercise, ...] = (
@@ -15,4 +16,5 @@ EXERCISES: tuple[Exercise, ...] = (
     RMS_NORM,
     SWIGLU,
     SLIDING_WINDOW_MASK,
+    TILED_ATTENTION,
 )

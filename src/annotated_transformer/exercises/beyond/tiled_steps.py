@@ -1,0 +1,68 @@
+"""The online softmax in steps that can be replaced one at a time."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.exercises.exercise import Candidate
+
+Blocks = Callable[[int, int], list[slice]]  # n_k, block_size -> the keys of each step
+
+
+def right_blocks(n_k: int, block_size: int) -> list[slice]:
+    return [slice(start, start + block_size) for start in range(0, n_k, block_size)]
+
+
+def right_scores(q: Tensor, k: Tensor, block_size: int) -> Tensor:
+    return q @ k.mT / math.sqrt(q.size(-1))
+
+
+def row_maximum(scores: Tensor) -> Tensor:
+    return scores.amax(-1, keepdim=True)
+
+
+def right_factor(old: Tensor, new: Tensor) -> Tensor:
+    return torch.exp(old - new)
+
+
+def no_factor(old: Tensor, new: Tensor) -> Tensor:
+    return torch.ones_like(new)
+
+
+def divided(output: Tensor, total: Tensor) -> Tensor:
+    return output / total
+
+
+def tiled_of(
+    *,
+    first_maximum: float = float("-inf"),
+    blocks: Blocks = right_blocks,
+    scores: Callable[[Tensor, Tensor, int], Tensor] = right_scores,
+    maximum: Callable[[Tensor], Tensor] = row_maximum,
+    next_maximum: Callable[[Tensor, Tensor], Tensor] = torch.maximum,
+    of_total: Callable[[Tensor, Tensor], Tensor] = right_factor,
+    of_output: Callable[[Tensor, Tensor], Tensor] = right_factor,
+    shift: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda old, new, block: new,
+    summed: Callable[[Tensor], Tensor] = lambda shares: shares.sum(-1, keepdim=True),
+    finish: Callable[[Tensor, Tensor], Any] = divided,
+) -> Candidate:
+    """shift: what is subtracted from the scores, of the old maximum, the new one, the block's."""
+
+    def implementation(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Any:
+        largest = torch.full_like(q[..., :1], first_maximum)
+        total = torch.zeros_like(q[..., :1])
+        output = q.new_zeros(*q.shape[:-1], v.size(-1))
+        for block in blocks(k.size(-2), block_size):
+            part = scores(q, k[..., block, :], block_size)
+            own = maximum(part)
+            new = next_maximum(largest, own)
+            shares = torch.exp(part - shift(largest, new, own))
+            total = total * of_total(largest, new) + summed(shares)
+            output = output * of_output(largest, new) + shares @ v[..., block, :]
+            largest = new
+        return finish(output, total)
+
+    return implementation
