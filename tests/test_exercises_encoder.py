@@ -10,6 +10,7 @@ from annotated_transformer.exercises.encoder.embed import embed
 from annotated_transformer.exercises.encoder.feed_forward import feed_forward
 from annotated_transformer.exercises.encoder.layer_norm import layer_norm
 from annotated_transformer.exercises.encoder.layer_norm_backward import layer_norm_backward
+from annotated_transformer.exercises.encoder.sublayer_connection import sublayer_connection
 
 sizes = st.integers(1, 5)
 
@@ -60,3 +61,17 @@ def test_embed_is_torchs_embedding_scaled_with_a_position_a_column(
     for position in range(n):
         expected = d**0.5 * nn.Embedding.from_pretrained(table)(tokens[:, position])
         torch.testing.assert_close(got[:, position], expected + pe[position])
+
+
+@settings(deadline=None, max_examples=30)
+@given(sizes, sizes, sizes, st.integers(0, 999), st.sampled_from([1e-6, 0.3]))
+def test_sublayer_connection_is_torchs_norm_of_the_sum(
+    batch: int, n: int, d: int, seed: int, eps: float
+) -> None:
+    torch.manual_seed(seed)
+    sublayer, norm = nn.Linear(d, d).double(), nn.LayerNorm(d, eps=eps).double()
+    nn.init.normal_(norm.weight)
+    nn.init.normal_(norm.bias)
+    x = torch.randn(batch, n, d, dtype=torch.float64)
+    got = sublayer_connection(x, sublayer, norm.weight, norm.bias, eps)
+    torch.testing.assert_close(got, norm(x + sublayer(x)))

@@ -4,6 +4,13 @@ from annotated_transformer.exercises.encoder.embed import EMBED
 from annotated_transformer.exercises.encoder.feed_forward import FEED_FORWARD
 from annotated_transformer.exercises.encoder.layer_norm import LAYER_NORM
 from annotated_transformer.exercises.encoder.layer_norm_backward import LAYER_NORM_BACKWARD
+from annotated_transformer.exercises.encoder.sublayer_connection import SUBLAYER_CONNECTION
 from annotated_transformer.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = (LAYER_NORM, LAYER_NORM_BACKWARD, FEED_FORWARD, EMBED)
+EXERCISES: tuple[Exercise, ...] = (
+    LAYER_NORM,
+    LAYER_NORM_BACKWARD,
+    FEED_FORWARD,
+    EMBED,
+    SUBLAYER_CONNECTION,
+)

@@ -72,7 +72,7 @@ _BARE = (
     "The gain and the shift are missing: gamma and beta are not used. After the normalisation "
     "multiply by gamma and add beta. "
 )
-_DEFAULT = (
+DEFAULT = (
     "The default of eps is {value}, not 1e-6. It shows where the variance is about as small: "
     "write `eps=1e-6` in the signature. "
 )
@@ -86,7 +86,7 @@ _AXES = (
     "last: use `x.size(-1)` and `dim=-1`. "
 )
 
-_AFFINES: dict[str, tuple[str, Step]] = {
+AFFINES: dict[str, tuple[str, Step]] = {
     "no-gain-no-shift": (_BARE, _bare),
     "no-gain": (
         "The gain is missing: gamma is not used. Multiply the normalised features by gamma, "
@@ -160,19 +160,19 @@ _PAIRS = (
 
 
 def _pair(spread: str, affine: str) -> Mistake:
-    (one, steps), (other, step) = SPREADS[spread], _AFFINES[affine]
+    (one, steps), (other, step) = SPREADS[spread], AFFINES[affine]
     implementation = norm_of(**steps, affine=step)
     return Mistake(f"{spread}+{affine}", implementation, (one + other).strip())
 
 
 def _default(value: float) -> Mistake:
-    sentence = _DEFAULT.format(value=f"{value:g}").strip()
+    sentence = DEFAULT.format(value=f"{value:g}").strip()
     return Mistake(f"default-{value:g}", norm_of(default=value), sentence)
 
 
 LAYER_NORM_MISTAKES = (
     *(Mistake(name, norm_of(**steps), text.strip()) for name, (text, steps) in SPREADS.items()),
-    *(Mistake(name, norm_of(affine=step), text.strip()) for name, (text, step) in _AFFINES.items()),
+    *(Mistake(name, norm_of(affine=step), text.strip()) for name, (text, step) in AFFINES.items()),
     *(_pair(*names) for names in _PAIRS),
     *(Mistake(f"eps-{v:g}-fixed", norm_of(fixed=v), IGNORED.strip()) for v in (1e-3, 1e-8, 1e-12)),
     *(_default(value) for value in (1e-5, 1e-3, 1e-8, 1e-12)),

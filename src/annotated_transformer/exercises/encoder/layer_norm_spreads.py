@@ -57,6 +57,11 @@ def _unbiased(x: Tensor) -> Tensor:
     return x.var(-1, keepdim=True)
 
 
+def _unbiased_over_tokens(x: Tensor) -> Tensor:
+    rows = x.reshape(-1, x.size(-1))
+    return (rows - rows.mean(0)).square().sum(0) / (len(rows) - 1)  # NaN for a single token
+
+
 def _zero(x: Tensor) -> float:
     return 0.0
 
@@ -169,7 +174,7 @@ SPREADS: dict[str, tuple[str, dict[str, Any]]] = {
         _BATCH_NORM + _UNBIASED,
         {
             "mean": lambda x: x.reshape(-1, x.size(-1)).mean(0),
-            "variance": lambda x: x.reshape(-1, x.size(-1)).var(0),
+            "variance": _unbiased_over_tokens,
         },
     ),
     "rms-norm": (
