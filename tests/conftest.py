@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from mutation_report import mutation_table
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -23,3 +25,18 @@ def corpora_dir(request: pytest.FixtureRequest) -> Path:
     if not folder.is_dir():
         pytest.fail(f"--data-dir is {folder}, which is not a folder.")
     return folder.resolve()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """After the tests of the exercises: what their checks accepted, rejected and named."""
+    observed = [
+        value
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, [])
+        for name, value in report.user_properties
+        if name == "check"
+    ]
+    if lines := mutation_table(observed):
+        terminalreporter.section("the checks of the exercises, tested by mutation")
+        for line in lines:
+            terminalreporter.line(line)

@@ -9,12 +9,13 @@ import torch
 import yaml
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.exercises.catalogue import catalogue, ids
+from annotated_transformer.exercises.catalogue import catalogue, chapter_of, ids
 from annotated_transformer.ledger.checks import SCORE
 from annotated_transformer.ledger.facts import load_facts
 from annotated_transformer.ledger.findings_numbers import implied_vocabularies
 from annotated_transformer.ledger.ledger_page import anchor_of
 from annotated_transformer.table3 import TABLE_3
+from exercise_catalogue import listing
 
 ROOT = Path(__file__).resolve().parent.parent
 BOOK = ROOT / "book"
@@ -182,18 +183,20 @@ def test_a_score_without_a_signature_is_noticed() -> None:
 # --- what pages say of the code -------------------------------------------------------------------
 
 
-def test_exercises_are_all_named() -> None:
-    named = re.findall(r"^\* - `([a-z_]+\.[a-z_]+)`", read("exercises"), re.MULTILINE)
-    assert sorted(named) == sorted(ids())
-    assert f"{len(named)} exercises" in read("index")
+def test_exercises_are_all_listed() -> None:
+    listed = re.findall(r"^    `([a-z_]+\.[a-z0-9_]+)`$", listing(), re.MULTILINE)
+    assert sorted(listed) == sorted(ids())
+    assert "```{exercise-catalogue}" in read("exercises")
+    assert f"{len(listed)} exercises" in read("index")
 
 
-def test_exercises_are_in_the_chapter_that_is_named() -> None:
-    rows = re.findall(r"\* - `([a-z_.]+)`\n  - .+\n  - \[.+\]\((.+)\)", read("exercises"))
-    assert len(rows) == len(ids())
-    for exercise_id, notebook in rows:
-        chapter = (BOOK / notebook).read_text("utf-8")
-        assert f'check(\\"{exercise_id}\\"' in chapter, f"{notebook} does not check {exercise_id}"
+def test_exercises_are_in_the_chapter_that_is_linked() -> None:
+    linked = set(re.findall(r"\]\(\.\./notebooks/(\w+)\.ipynb\)", listing()))
+    assert linked == {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
+    for exercise_id in ids():
+        if chapter_of(exercise_id) in linked:
+            chapter = (ROOT / "notebooks" / f"{chapter_of(exercise_id)}.ipynb").read_text("utf-8")
+            assert f'check(\\"{exercise_id}\\"' in chapter
 
 
 def test_the_quoted_sentence_is_what_the_check_says() -> None:
