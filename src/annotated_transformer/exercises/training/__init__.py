@@ -1,5 +1,18 @@
 """Exercises on targets, loss, optimizer and schedule (sections 5.3 and 5.4)."""
 
 from annotated_transformer.exercises.exercise import Exercise
+from annotated_transformer.exercises.training.accumulated_loss import ACCUMULATED_LOSS
+from annotated_transformer.exercises.training.adam_step import ADAM_STEP
+from annotated_transformer.exercises.training.label_smoothing_loss import LABEL_SMOOTHING_LOSS
+from annotated_transformer.exercises.training.noam_rate import NOAM_RATE
+from annotated_transformer.exercises.training.shift_targets import SHIFT_TARGETS
+from annotated_transformer.exercises.training.smoothing_floor import SMOOTHING_FLOOR
 
-EXERCISES: tuple[Exercise, ...] = ()
+EXERCISES: tuple[Exercise, ...] = (
+    SHIFT_TARGETS,
+    LABEL_SMOOTHING_LOSS,
+    SMOOTHING_FLOOR,
+    NOAM_RATE,
+    ADAM_STEP,
+    ACCUMULATED_LOSS,
+)

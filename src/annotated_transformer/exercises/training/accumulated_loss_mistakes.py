@@ -1,0 +1,340 @@
+"""Named mistakes of `training.accumulated_loss`."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from annotated_transformer.exercises.exercise import Candidate, Mistake
+
+Tensors = list[Tensor]
+
+
+def _token_losses(
+    logits: Tensors,
+    targets: Tensors,
+    pad_id: int,
+    log_p: Callable[[Tensor], Tensor] = lambda part: part.log_softmax(-1),
+) -> Tensors:
+    return [
+        -log_p(part).gather(-1, target[..., None]).squeeze(-1)
+        for part, target in zip(logits, targets, strict=True)
+    ]
+
+
+def _combined(
+    logits: Tensors,
+    targets: Tensors,
+    pad_id: int = 0,
+    *,
+    combine: Callable[[Tensors, Tensors], Any],
+    drop_pads: bool = True,
+    **options: Any,
+) -> Any:
+    """combine: of each micro-batch's losses (0 at pads) and its tokens that count (0 or 1)."""
+    losses = _token_losses(logits, targets, pad_id, **options)
+    real = [
+        (target != pad_id).to(part.dtype) if drop_pads else torch.ones_like(part)
+        for part, target in zip(losses, targets, strict=True)
+    ]
+    return combine([part * kept for part, kept in zip(losses, real, strict=True)], real)
+
+
+def _with(combine: Callable[[Tensors, Tensors], Any], **options: Any) -> Candidate:
+    return partial(_combined, combine=combine, **options)
+
+
+def _total(parts: Tensors) -> Tensor:
+    return torch.stack([part.sum() for part in parts]).sum()
+
+
+def _means(losses: Tensors, real: Tensors) -> Tensor:
+    return torch.stack([a.sum() / b.sum() for a, b in zip(losses, real, strict=True)])
+
+
+def _sentences(losses: Tensors, real: Tensors) -> Tensor:
+    pairs = zip(losses, real, strict=True)
+    return torch.cat([a.sum(1) / b.sum(1).clamp(min=1) for a, b in pairs])
+
+
+def _right(losses: Tensors, real: Tensors) -> Tensor:
+    return _total(losses) / _total(real)
+
+
+def _plain(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    result: Tensor = _combined(logits, targets, pad_id, combine=_right)
+    return result
+
+
+def _weighted(weight: Callable[[Tensor], int]) -> Callable[[Tensors, Tensors], Tensor]:
+    """Means of micro-batches, weighted by something of their shape."""
+
+    def combine(losses: Tensors, real: Tensors) -> Tensor:
+        weights = torch.tensor([float(weight(part)) for part in losses])
+        return (_means(losses, real) * weights).sum() / weights.sum()
+
+    return combine
+
+
+def _running(losses: Tensors, real: Tensors) -> Tensor:
+    """The running mean of means, each new one weighing half."""
+    means = _means(losses, real)
+    result = means[0]
+    for mean in means[1:]:
+        result = (result + mean) / 2
+    return result
+
+
+def _over(divisor: Callable[[Tensors, Tensors], Any]) -> Candidate:
+    return _with(lambda losses, real: _total(losses) / divisor(losses, real))
+
+
+def _smoothed(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    parts = [part.flatten(0, 1) for part in logits]
+    labels = torch.cat([target.flatten() for target in targets])
+    return F.cross_entropy(torch.cat(parts), labels, ignore_index=pad_id, label_smoothing=0.1)
+
+
+def _shifted(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    if min(target.size(1) for target in targets) < 2:
+        return logits[0].sum() * float("nan")
+    before, after = [part[:, :-1] for part in logits], [target[:, 1:] for target in targets]
+    return _plain(before, after, pad_id)
+
+
+def _changed(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    loss = _plain(logits, targets, pad_id)
+    for target in targets:
+        target[target == pad_id] = -100
+    return loss
+
+
+_MEAN_OF_MEANS = (
+    "Each micro-batch is averaged on its own, then the averages are averaged. A token in a micro-"
+    "batch with little text then weighs more than one in a full one (the bug that was found in "
+    "transformers, issue 34191). Add up all losses and divide once by all real tokens."
+)
+_WEIGHTED = (
+    "The means of the micro-batches are weighted by {}. What counts is the number of tokens that "
+    "are not pad: add up all losses and divide once by all real tokens."
+)
+_PADS = (
+    "Positions whose target is pad count. There is nothing to predict: leave them out of the sum "
+    "and of the number of tokens (`ignore_index=pad_id`, `target != pad_id`)."
+)
+_DIVISOR = (
+    "The losses of all tokens are added up and divided by {}. Divide by the number of targets that "
+    "are not pad, in all micro-batches together."
+)
+_ONE = "Only the {} micro-batch counts. The loss is the mean over the tokens of all of them."
+_LOGS = "The cross-entropy needs log-probabilities: `log_softmax` of the logits over V. "
+
+MISTAKES = (
+    Mistake(
+        "mean-of-means", _with(lambda losses, real: _means(losses, real).mean()), _MEAN_OF_MEANS
+    ),
+    Mistake(
+        "sum-of-means",
+        _with(lambda losses, real: _means(losses, real).sum()),
+        "The means of the micro-batches are added up, so the loss grows with their number. Add up "
+        "the losses of all tokens and divide once by all real tokens.",
+    ),
+    Mistake(
+        "mean-of-means-with-pads",
+        _with(lambda losses, real: _means(losses, real).mean(), drop_pads=False),
+        _MEAN_OF_MEANS + " " + _PADS,
+    ),
+    Mistake(
+        "weighted-by-sentences",
+        _with(_weighted(lambda part: part.size(0))),
+        _WEIGHTED.format("their number of sentences"),
+    ),
+    Mistake(
+        "weighted-by-positions",
+        _with(_weighted(lambda part: part.numel())),
+        _WEIGHTED.format("their number of positions, padded ones too"),
+    ),
+    Mistake(
+        "weighted-by-length",
+        _with(_weighted(lambda part: part.size(1))),
+        _WEIGHTED.format("their length n"),
+    ),
+    Mistake(
+        "mean-of-sentences",
+        _with(lambda losses, real: _sentences(losses, real).mean()),
+        "Each sentence is averaged on its own, then the sentences are averaged. Every token weighs "
+        "the same: add up all losses and divide once by all real tokens.",
+    ),
+    Mistake(
+        "running-mean",
+        _with(_running),
+        "The means are averaged two by two, so the last micro-batch weighs half of all. Add up the "
+        "losses of all tokens and divide once by all real tokens.",
+    ),
+    Mistake("pads-count", _with(_right, drop_pads=False), _PADS),
+    Mistake(
+        "pads-in-the-sum",
+        lambda logits, targets, pad_id=0: (
+            _total(_token_losses(logits, targets, pad_id))
+            / sum((target != pad_id).sum() for target in targets)
+        ),
+        "Positions whose target is pad are in the sum, though not in the number by which it is "
+        "divided. Leave them out of both.",
+    ),
+    Mistake(
+        "divided-by-positions",
+        _over(lambda losses, real: sum(part.numel() for part in losses)),
+        _DIVISOR.format("all positions, padded ones too"),
+    ),
+    Mistake(
+        "divided-by-micro-batches",
+        _over(lambda losses, real: len(losses)),
+        _DIVISOR.format("the number of micro-batches"),
+    ),
+    Mistake(
+        "divided-by-sentences",
+        _over(lambda losses, real: sum(len(part) for part in losses)),
+        _DIVISOR.format("the number of sentences"),
+    ),
+    Mistake(
+        "divided-by-last-tokens",
+        _over(lambda losses, real: real[-1].sum()),
+        _DIVISOR.format(
+            "the tokens of the last micro-batch (a count that is overwritten, `=` for `+=`)"
+        ),
+    ),
+    Mistake(
+        "divided-by-first-tokens",
+        _over(lambda losses, real: real[0].sum()),
+        _DIVISOR.format("the tokens of the first micro-batch"),
+    ),
+    Mistake(
+        "divided-twice",
+        _over(lambda losses, real: _total(real) * len(losses)),
+        _DIVISOR.format("the real tokens and by the number of micro-batches as well"),
+    ),
+    Mistake(
+        "means-divided-by-tokens",
+        _with(lambda losses, real: _means(losses, real).sum() / _total(real)),
+        "The means of the micro-batches are added up and divided by the number of tokens: each "
+        "loss is divided twice. Use `reduction='sum'` for the micro-batches.",
+    ),
+    Mistake("sum", _over(lambda losses, real: 1), _DIVISOR.format("nothing")),
+    Mistake(
+        "first-only",
+        _with(lambda losses, real: _means(losses, real)[0]),
+        _ONE.format("first") + " Is the `return` inside the loop?",
+    ),
+    Mistake(
+        "last-only",
+        _with(lambda losses, real: _means(losses, real)[-1]),
+        _ONE.format("last") + " Is the loss overwritten, `=` for `+=`?",
+    ),
+    Mistake(
+        "last-missing",
+        _with(lambda losses, real: _right(losses[:-1] or losses, real[:-1] or real)),
+        "The last micro-batch is left out. The loss is the mean over the tokens of all of them.",
+    ),
+    Mistake(
+        "largest-mean",
+        _with(lambda losses, real: _means(losses, real).max()),
+        _ONE.format("worst"),
+    ),
+    Mistake(
+        "list-of-means",
+        _with(lambda losses, real: list(_means(losses, real))),
+        "A list of losses is returned, one for each micro-batch. Asked for is one number for all "
+        "of them.",
+    ),
+    Mistake(
+        "losses-of-micro-batches",
+        _with(_means),
+        "One loss for each micro-batch is returned. Asked for is one number for all of them.",
+    ),
+    Mistake(
+        "pad-always-0",
+        lambda logits, targets, pad_id=0: _plain(logits, targets, 0),
+        "pad_id is ignored: token 0 is taken for pad. Use the argument.",
+    ),
+    Mistake(
+        "pad-0-in-the-sum",
+        lambda logits, targets, pad_id=0: (
+            _plain(logits, targets, 0)
+            * sum((target != 0).sum() for target in targets)
+            / sum((target != pad_id).sum() for target in targets)
+        ),
+        "The losses left out are those of token 0, not of `pad_id`. Use the argument for the sum "
+        "and for the number of tokens.",
+    ),
+    Mistake(
+        "pad-0-in-the-count",
+        lambda logits, targets, pad_id=0: (
+            _plain(logits, targets, pad_id)
+            * sum((target != pad_id).sum() for target in targets)
+            / sum((target != 0).sum() for target in targets)
+        ),
+        "The tokens are counted with `target != 0`. Pad is `pad_id`: use the argument for the sum "
+        "and for the number of tokens.",
+    ),
+    Mistake(
+        "smoothed",
+        _smoothed,
+        "The loss is smoothed. Asked for is the plain cross-entropy.",
+    ),
+    Mistake(
+        "shifted",
+        _shifted,
+        "logits and targets are shifted against each other. They belong together already: position "
+        "t of the logits predicts target t.",
+    ),
+    Mistake(
+        "negative",
+        _with(lambda losses, real: -_right(losses, real)),
+        "The sign is wrong: the loss is minus the mean log-probability, and positive.",
+    ),
+    Mistake(
+        "logits-for-logs",
+        _with(_right, log_p=lambda part: part),
+        _LOGS + "Here the logits are taken as if they were log-probabilities already (`nll_loss` "
+        "expects those).",
+    ),
+    Mistake(
+        "probabilities-for-logs",
+        _with(_right, log_p=lambda part: part.softmax(-1)),
+        _LOGS + "Here the logarithm is missing.",
+    ),
+    Mistake(
+        "softmax-twice",
+        _with(_right, log_p=lambda part: part.softmax(-1).log_softmax(-1)),
+        _LOGS + "Here a softmax is applied before that: `cross_entropy` expects logits and does it "
+        "itself.",
+    ),
+    Mistake(
+        "softmax-over-positions",
+        _with(_right, log_p=lambda part: part.log_softmax(1)),
+        _LOGS + "Here it goes over the positions of the sentence.",
+    ),
+    Mistake(
+        "perplexity",
+        _with(lambda losses, real: _right(losses, real).exp()),
+        "This is exp of the loss, the perplexity. Return the loss.",
+    ),
+    Mistake(
+        "one-entry",
+        _with(lambda losses, real: _right(losses, real).reshape(1)),
+        "The loss has shape (1,). A scalar has no dimension, shape ().",
+    ),
+    Mistake(
+        "with-count",
+        _with(lambda losses, real: (_right(losses, real), _total(real))),
+        "The number of tokens is returned too. Return the loss alone.",
+    ),
+    Mistake(
+        "changes-targets",
+        _changed,
+        "The loss is right, but the targets are changed in place on the way. Make a new tensor.",
+    ),
+)

@@ -1,0 +1,288 @@
+"""`training.smoothing_floor` (section 5.4): a smoothed loss cannot reach zero."""
+
+import math
+from typing import Any
+
+import torch
+
+from annotated_transformer.exercises.exercise import Call, Case, Exercise, Mistake, call
+
+
+def smoothing_floor(V: int, eps: float) -> float:  # noqa: N803
+    target = -(1 - eps) * math.log(1 - eps)
+    others = -eps * math.log(eps / (V - 2))  # V-2 tokens of eps/(V-2) each
+    return target + others
+
+
+def _by_entropy(V: int, eps: float) -> Any:  # noqa: N803
+    q = torch.full((V - 1,), eps / (V - 2), dtype=torch.float64)  # all but pad
+    q[0] = 1 - eps
+    return torch.special.entr(q).sum()
+
+
+def _by_sum(V: int, eps: float) -> float:  # noqa: N803
+    q = [1 - eps] + [eps / (V - 2)] * (V - 2)
+    return sum(p * math.log(1 / p) for p in q)
+
+
+def _by_parts(V: int, eps: float) -> float:  # noqa: N803
+    coin = -eps * math.log(eps) - (1 - eps) * math.log1p(-eps)
+    return coin + eps * math.log(V - 2)
+
+
+def _by_cross_entropy(V: int, eps: float) -> Any:  # noqa: N803
+    q = torch.full((V - 1,), eps / (V - 2), dtype=torch.float64)
+    q[-1] = 1 - eps
+    return torch.nn.functional.cross_entropy(q.log()[None], q[None])
+
+
+def _floor(size: float, eps: float, target: float | None = None, count: float = 0) -> float:
+    """Entropy of `size` tokens that share eps beside one with 1 - eps (or `target`)."""
+    kept = 1 - eps if target is None else target
+    share = eps / size
+    return -kept * math.log(kept) - (count or size) * share * math.log(share)
+
+
+def _szegedy(size: int, eps: float) -> float:
+    return _floor(size, eps, 1 - eps + eps / size, size - 1)
+
+
+_SHARE = (
+    "The eps is shared by {} tokens. In this loss {}: V-2 tokens get eps/(V-2) each, all but the "
+    "target and pad."
+)
+_BASE = "The logarithm is to base {}. The loss is in nats: the natural logarithm, `math.log`."
+_BOTH = (
+    "Two terms are needed: -(1-eps) ln(1-eps) for the target and -eps ln(eps/(V-2)) for the rest."
+)
+
+MISTAKES = (
+    Mistake(
+        "zero",
+        lambda size, eps: 0.0,
+        "0 is the floor of the plain cross-entropy. With smoothing the model is asked for a "
+        "distribution that is not certain, and even a perfect model pays its entropy.",
+    ),
+    Mistake(
+        "target-only",
+        lambda size, eps: -(1 - eps) * math.log(1 - eps),
+        "Only the target's term is there. " + _BOTH,
+    ),
+    Mistake(
+        "others-only",
+        lambda size, eps: -eps * math.log(eps / (size - 2)),
+        "Only the other tokens' term is there. " + _BOTH,
+    ),
+    Mistake(
+        "one-of-the-others",
+        lambda size, eps: (
+            -(1 - eps) * math.log(1 - eps) - eps / (size - 2) * math.log(eps / (size - 2))
+        ),
+        "Only one of the other tokens is counted. There are V-2 of them, each with eps/(V-2), "
+        "together eps.",
+    ),
+    Mistake(
+        "coin",
+        lambda size, eps: -(1 - eps) * math.log(1 - eps) - eps * math.log(eps),
+        "This is the entropy of a coin, with eps on one single token. eps is shared by V-2 tokens: "
+        "-eps ln(eps/(V-2)).",
+    ),
+    Mistake(
+        "surprise-of-the-target",
+        lambda size, eps: -math.log(1 - eps),
+        "-ln(1-eps) is what the target alone costs when the model gives it 1-eps. The smoothed "
+        "loss weighs every token with q: -sum of q ln q.",
+    ),
+    Mistake(
+        "uniform",
+        lambda size, eps: math.log(size),
+        "ln V is the loss of a model that knows nothing. The lowest loss is reached where the "
+        "model gives exactly q: the entropy of q.",
+    ),
+    Mistake(
+        "uniform-over-the-others",
+        lambda size, eps: math.log(size - 2),
+        "ln(V-2) is the entropy of the V-2 other tokens alone. They have only eps of the weight: "
+        "take the entropy of the whole q.",
+    ),
+    Mistake(
+        "share-of-the-logarithm",
+        lambda size, eps: eps * math.log(size - 2),
+        "eps ln(V-2) is what sharing eps among V-2 tokens adds. The entropy of eps and 1-eps "
+        "themselves is missing: -eps ln eps - (1-eps) ln(1-eps).",
+    ),
+    Mistake(
+        "share-of-ln-v",
+        lambda size, eps: eps * math.log(size),
+        "eps ln V leaves out the entropy of eps and 1-eps themselves, and counts all V tokens. "
+        "-(1-eps) ln(1-eps) - eps ln(eps/(V-2)).",
+    ),
+    Mistake("szegedy", _szegedy, _SHARE.format("all V", "neither the target nor pad takes part")),
+    Mistake(
+        "shared-by-v",
+        lambda size, eps: _floor(size, eps),
+        _SHARE.format("V", "neither the target nor pad takes part"),
+    ),
+    Mistake(
+        "shared-by-v-minus-1",
+        lambda size, eps: _floor(size - 1, eps),
+        _SHARE.format("V-1", "pad has no share, either"),
+    ),
+    Mistake(
+        "shared-by-v-minus-3",
+        lambda size, eps: _floor(max(size - 3, 0.5), eps),
+        _SHARE.format("V-3", "only the target and pad are left out"),
+    ),
+    Mistake(
+        "shared-with-target",
+        lambda size, eps: _floor(size - 1, eps, 1 - eps + eps / (size - 1), size - 2),
+        _SHARE.format("V-1", "the target has no share besides its 1-eps"),
+    ),
+    Mistake(
+        "base-2",
+        lambda size, eps: smoothing_floor(size, eps) / math.log(2),
+        _BASE.format("2"),
+    ),
+    Mistake(
+        "base-10",
+        lambda size, eps: smoothing_floor(size, eps) / math.log(10),
+        _BASE.format("10"),
+    ),
+    Mistake(
+        "negative",
+        lambda size, eps: -smoothing_floor(size, eps),
+        "The sign is wrong. Logarithms of probabilities are negative, and the loss is minus their "
+        "mean: it is positive.",
+    ),
+    Mistake(
+        "sign-of-the-target",
+        lambda size, eps: (1 - eps) * math.log(1 - eps) - eps * math.log(eps / (size - 2)),
+        "The minus sign of the target's term is missing. " + _BOTH,
+    ),
+    Mistake(
+        "sign-of-the-others",
+        lambda size, eps: eps * math.log(eps / (size - 2)) - (1 - eps) * math.log(1 - eps),
+        "The minus sign of the other tokens' term is missing. " + _BOTH,
+    ),
+    Mistake(
+        "perplexity",
+        lambda size, eps: math.exp(smoothing_floor(size, eps)),
+        "This is exp of the floor, a perplexity. Return the loss itself.",
+    ),
+    Mistake(
+        "weights-exchanged",
+        lambda size, eps: smoothing_floor(size, 1 - eps),
+        "eps and 1-eps are exchanged: the target has 1-eps and the V-2 others share eps.",
+    ),
+    Mistake(
+        "sure-model",
+        lambda size, eps: math.inf,
+        "Infinite is the loss of a model that is *certain* of the target: the others have weight "
+        "eps and probability 0. The lowest loss is reached where the model gives exactly q.",
+    ),
+    Mistake(
+        "divided-by-v",
+        lambda size, eps: smoothing_floor(size, eps) / size,
+        "The sum over the vocabulary is divided by V. The cross-entropy is a sum over tokens, not "
+        "a mean.",
+    ),
+    Mistake(
+        "logarithm-of-the-target-unweighted",
+        lambda size, eps: -math.log(1 - eps) - eps * math.log(eps / (size - 2)),
+        "The target's logarithm is not weighted with 1-eps. " + _BOTH,
+    ),
+    Mistake(
+        "others-unweighted",
+        lambda size, eps: -(1 - eps) * math.log(1 - eps) - math.log(eps / (size - 2)),
+        "The other tokens' logarithm is not weighted with eps. " + _BOTH,
+    ),
+    Mistake(
+        "others-counted-twice",
+        lambda size, eps: (
+            -(1 - eps) * math.log(1 - eps) - eps * (size - 2) * math.log(eps / (size - 2))
+        ),
+        "The other tokens count V-2 times too much: together they have weight eps, V-2 times "
+        "eps/(V-2).",
+    ),
+    Mistake(
+        "share-of-the-logarithm-and-target",
+        lambda size, eps: eps * math.log(size - 2) - math.log(1 - eps),
+        "eps ln(V-2) - ln(1-eps) weighs the target with 1 instead of 1-eps, and forgets that each "
+        "of the others has eps/(V-2), not 1/(V-2). " + _BOTH,
+    ),
+    Mistake(
+        "eps-always-0.1",
+        lambda size, eps: smoothing_floor(size, 0.1),
+        "eps is fixed at 0.1 in the code. Use the argument.",
+    ),
+    Mistake(
+        "v-always-37000",
+        lambda size, eps: smoothing_floor(37_000, eps),
+        "V is fixed at 37,000, the paper's. Use the argument.",
+    ),
+    Mistake(
+        "distribution-returned",
+        lambda size, eps: [1 - eps, eps / (size - 2)],
+        "The distribution is returned. Asked for is the lowest loss, one number: its entropy.",
+    ),
+)
+
+
+def _case(V: int, eps: float, isolates: str | None = None) -> Case:  # noqa: N803
+    def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
+        return call(V, eps)
+
+    return Case(f"V = {V}, eps = {eps}", make, isolates=isolates)
+
+
+CASES = (
+    _case(3, 0.5, "the entropy of a fair coin: one other token, which gets half"),
+    _case(4, 0.5, "the sharing: two other tokens get a quarter each"),
+    _case(10, 0.1),
+    _case(37_000, 0.1),
+    _case(8_000, 0.3),
+    _case(6, 0.25),
+    _case(1_000, 0.01),
+    _case(5, 0.6),
+)
+
+SMOOTHING_FLOOR = Exercise(
+    id="training.smoothing_floor",
+    title="The lowest smoothed loss",
+    kind="number",
+    difficulty=3,
+    minutes=10,
+    signature="smoothing_floor(V: int, eps: float) -> float, in nats",
+    statement=(
+        "How low can training.label_smoothing_loss get? Return its lowest possible value for a "
+        "vocabulary of V >= 3 tokens, pad included, and 0 < eps < 1, in nats: the model may give "
+        "any probabilities it likes, and q is 1-eps on the target, eps/(V-2) on every other token "
+        "except pad, 0 on pad."
+    ),
+    objective="Read a smoothed loss: know its floor before calling a model bad.",
+    prerequisite="training.label_smoothing_loss",
+    hints=(
+        "The loss is -(q * log p).sum(), and p may be chosen freely. Would a model that is certain "
+        "of the target pay nothing?",
+        "The cross-entropy against q is lowest where p = q, and is then the entropy of q.",
+        "-sum q ln q has two kinds of terms: one token with 1-eps, and V-2 tokens with eps/(V-2) "
+        "each, whose weights add up to eps.",
+    ),
+    reference=smoothing_floor,
+    explanation=(
+        "Cross-entropy is the entropy of q plus a divergence that is never negative and is 0 where "
+        "p = q. So the floor is the entropy of q: for the paper's 37,000 tokens and eps 0.1 it is "
+        '1.377 nats, and exp of that is 3.96. A "perplexity" made from the smoothed loss cannot '
+        'be lower, however good the model is. That is why smoothing "hurts perplexity": compute '
+        "perplexity from the plain log-likelihood, and do not look for a bug in a loss that stops "
+        "at 1.4."
+    ),
+    cases=CASES,
+    mistakes=MISTAKES,
+    alternatives=(_by_entropy, _by_sum, _by_parts, _by_cross_entropy),
+    starter=(
+        "def smoothing_floor(V, eps):\n"
+        '    """Vocabulary size (with pad) and epsilon -> the lowest smoothed loss, in nats."""\n'
+        "    ...  # your code"
+    ),
+)
