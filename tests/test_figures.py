@@ -138,6 +138,36 @@ def test_steps_of_attention_are_the_packages_numbers() -> None:
     assert "weights (rows sum to 1)" in titles
 
 
+def legend_of(parent: Any) -> list[str]:
+    return [text.get_text() for text in parent.get_legend().get_texts()]
+
+
+def test_every_axis_of_the_steps_is_named_and_every_colour_explained() -> None:
+    query, key, value = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 2.0]]), torch.ones(1, 3)
+    figures.draw_attention_steps(-query, key, value)
+    named = {axis.get_title(): (axis.get_ylabel(), axis.get_xlabel()) for axis in plt.gcf().axes}
+    assert named["Kᵀ"] == ("component", "key\n2 × 1")
+    assert all(row and column for row, column in named.values())
+    (legend,) = plt.gcf().legends
+    meanings = [text.get_text() for text in legend.get_texts()]
+    assert meanings == ["below 0", "equal to 0", "above 0", "weight, darker is more"]
+
+
+def test_weights_have_a_scale_and_named_axes() -> None:
+    figures.draw_weights(torch.full((2, 2, 3), 1 / 3), ["a", "b"], list("xyz"), columns=2)
+    first, second, bar = plt.gcf().axes
+    assert (first.get_ylabel(), first.get_xlabel(), second.get_xlabel()) == ("query", "key", "key")
+    assert bar.get_ylabel() == "weight"
+
+
+def test_a_band_is_named_in_the_legend() -> None:
+    curve = figures.Curve([1.0, 2.0], spread=[0.1, 0.2])
+    figures.draw_curves([1, 2], {"ours": curve}, "x", "y")
+    assert legend_of(plt.gcf().axes[0]) == ["ours", "± one standard deviation"]
+    figures.draw_curves([1, 2], {"ours": [1.0, 2.0]}, "x", "y")
+    assert legend_of(plt.gcf().axes[0]) == ["ours"]
+
+
 def test_small_matrices_show_every_number() -> None:
     data = figures.draw_matrices([figures.Panel(torch.tensor([[0.25, 3.0]]), "x")])
     assert data["x"].tolist() == [[0.25, 3.0]]

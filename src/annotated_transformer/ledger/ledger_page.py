@@ -173,7 +173,7 @@ def _where(row: Row, cells: Sequence[LedgerCell], runs: Sequence[RecordedRun]) -
         places.append(f"`{row.test}`")
     if row.nearest_runs and runs:
         places.append(f"[our recorded runs, on other data]({RUN_PAGE}.md)")
-    return [f"*See* {'; '.join(places)}"] if places else []
+    return [f"*See* {'; '.join(dict.fromkeys(places))}"] if places else []
 
 
 def chapter_name(notebook: str) -> str:
