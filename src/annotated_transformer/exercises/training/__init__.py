@@ -3,6 +3,7 @@
 from annotated_transformer.exercises.exercise import Exercise
 from annotated_transformer.exercises.training.accumulated_loss import ACCUMULATED_LOSS
 from annotated_transformer.exercises.training.adam_step import ADAM_STEP
+from annotated_transformer.exercises.training.find_bug import FIND_BUG
 from annotated_transformer.exercises.training.label_smoothing_loss import LABEL_SMOOTHING_LOSS
 from annotated_transformer.exercises.training.noam_rate import NOAM_RATE
 from annotated_transformer.exercises.training.shift_targets import SHIFT_TARGETS
@@ -15,4 +16,5 @@ EXERCISES: tuple[Exercise, ...] = (
     NOAM_RATE,
     ADAM_STEP,
     ACCUMULATED_LOSS,
+    FIND_BUG,
 )
