@@ -61,7 +61,9 @@ def tracked_files() -> list[Path]:
     )
     if listing.returncode:
         pytest.skip("this copy of the repository is not a git checkout")
-    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+    found = [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+    assert Path(__file__).resolve() in found
+    return found
 
 
 def requirements() -> list[Requirement]:
@@ -194,7 +196,9 @@ def test_targets_of_the_readme_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for page in ("README.md", "CONTRIBUTING.md", "book/how_to_use.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
-        for target in re.findall(r"(?:`|^ {4}|^)make ([a-z][a-z-]+)", text, flags=re.MULTILINE):
+        targets = re.findall(r"(?:`|^ {4}|^)make ([a-z][a-z-]+)", text, flags=re.MULTILINE)
+        assert targets, f"{page} names no target"
+        for target in targets:
             assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), f"{page}: {target}"
 
 

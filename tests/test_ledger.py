@@ -26,6 +26,7 @@ from annotated_transformer.ledger.recorded_runs import (
     TriedAlpha,
     Tuning,
     load_run_record,
+    load_run_records,
     problems_of_run,
 )
 from annotated_transformer.ledger.recording import Request, choose_lines, record_run
@@ -207,7 +208,10 @@ def test_scores_without_a_run_are_noticed() -> None:
 
 
 def test_the_ledger_of_this_repository_holds() -> None:
-    assert checks.check_repository(checks.find_repository(ROOT)) == []
+    repository = checks.find_repository(ROOT)
+    assert load_run_records(repository.results)  # else there would be nothing to hold
+    assert find_ledger_cells(repository.notebooks)
+    assert checks.check_repository(repository) == []
 
 
 def test_outside_a_clone_there_is_no_ledger(tmp_path: Path) -> None:

@@ -24,8 +24,6 @@ ELSEWHERE = re.compile(r"cdn\.|unpkg\.com|jsdelivr")
 ONLY_IN_MYST = re.compile(r"^(:::|```\{)|\{(doc|ref|term|eq|numref|cite)\}`", re.MULTILINE)
 NUMBER = re.compile(r"\d")
 
-pytestmark = pytest.mark.skipif(not NOTEBOOKS, reason="there are no notebooks yet")
-
 
 def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
@@ -72,6 +70,20 @@ def test_plain_markdown_only(notebook: Any) -> None:
             assert not ONLY_IN_MYST.search("".join(cell["source"])), "".join(cell["source"])[:200]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "poor"),
+    [
+        (ONLY_IN_MYST, ":::{note}"),
+        (ONLY_IN_MYST, "```{note}"),
+        (ONLY_IN_MYST, "see {doc}`02_attention`"),
+        (ELSEWHERE, '<script src="https://cdn.plot.ly/plotly.js">'),
+        (ELSEWHERE, "https://unpkg.com/tippy.js"),
+    ],
+)
+def test_what_must_stay_out_would_be_found(pattern: re.Pattern[str], poor: str) -> None:
+    assert pattern.search(f"Text.\n{poor}\n")
+
+
 def test_nothing_from_another_host(notebook: Any) -> None:
     assert not ELSEWHERE.search(json.dumps(notebook))
 
@@ -81,6 +93,18 @@ def test_every_picture_is_described(notebook: Any) -> None:
         if any("image/png" in output.get("data", {}) for output in cell["outputs"]):
             described = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt")
             assert described, f"set mystnb.image.alt in: {''.join(cell['source'])[:120]}"
+
+
+def test_some_cell_draws_a_picture() -> None:
+    """Otherwise the test above has looked at nothing."""
+    kinds = {
+        kind
+        for path in NOTEBOOKS
+        for cell in code_cells(read(path))
+        for output in cell["outputs"]
+        for kind in output.get("data", {})
+    }
+    assert {"image/png", "text/html"} <= kinds
 
 
 def test_an_ignored_output_says_why(notebook: Any) -> None:

@@ -125,7 +125,8 @@ class TorchTwin(nn.Module):
 
 def marian_twin(ours: Transformer) -> nn.Module:
     """Hugging Face's Marian, built from a configuration (no download), with our weights."""
-    transformers = pytest.importorskip("transformers")
+    import transformers  # takes seconds, and only this test wants it
+
     config = ours.config
     twin = transformers.MarianMTModel(
         transformers.MarianConfig(
