@@ -1,9 +1,6 @@
 """Instructor mode: a class of notebooks, solved, half solved, wrong and hostile, and its marks."""
 
-import csv
-import io
 import json
-import os
 import subprocess
 import sys
 import time
@@ -15,7 +12,6 @@ import pytest
 
 from annotated_transformer.exercises.catalogue import catalogue, find
 from annotated_transformer.exercises.exercise import Exercise
-from annotated_transformer.exercises.instructor.walls import without
 from annotated_transformer.exercises.notebooks import IMPORTS, code_solved, solved, workbook
 
 EXERCISES = list(catalogue().values())

@@ -42,7 +42,9 @@ class _Remote:
         return self._ask(next(self._calls), args, kwargs, [])
 
     def _ask(self, call: int, args: Any, kwargs: Any, differentiated: list[bool]) -> Any:
-        self._channel.send(CALL, pack([self._number, call, list(args), kwargs, differentiated]))
+        with torch._C.DisableTorchFunction():  # what is packed here has not left torch
+            data = pack([self._number, call, list(args), kwargs, differentiated])
+        self._channel.send(CALL, data)
         return _reply(self._channel)
 
 

@@ -1,0 +1,319 @@
+"""The parts of instructor mode one by one: what counts, what is written, what crosses over."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from annotated_transformer.cli import main
+from annotated_transformer.errors import CallError
+from annotated_transformer.exercises.exercise import Call, Case, Exercise, Report, call
+from annotated_transformer.exercises.grader.confinement import Limits
+from annotated_transformer.exercises.instructor.assignment import (
+    EXAMPLE,
+    Assignment,
+    read_assignment,
+    read_times,
+)
+from annotated_transformer.exercises.instructor.marking import Mark, Verdict, mark_notebook
+from annotated_transformer.exercises.instructor.session import Checked, Session
+from annotated_transformer.exercises.instructor.submission import UnreadableError, read_submission
+from annotated_transformer.exercises.instructor.summary import as_csv, as_text, as_tree
+from annotated_transformer.exercises.instructor.walls import without
+
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+IMPORTS = "import torch\nfrom annotated_transformer.exercises import check"
+
+
+def of_cells(*sources: str) -> dict[str, Any]:
+    cells = [{"cell_type": "code", "metadata": {}, "source": s} for s in sources]
+    return {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+# --- what counts ----------------------------------------------------------------------------------
+
+
+def test_the_example_of_an_assignment_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "week.toml"
+    path.write_text(EXAMPLE)
+    assignment = read_assignment(path)
+    assert assignment.points == {"attention.softmax": 2, "attention.scaled_dot_product": 5}
+    assert assignment.due == datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
+    assert assignment.grace == timedelta(minutes=15)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("points = 3", "wrong kind"),
+        ("[points]", "no exercise is named"),
+        ("[points]\n'masks.causl' = 1", "no exercise 'masks.causl'"),
+        ("[points]\n'masks.causal' = -1", "expected a number"),
+        ("[points]\n'masks.causal' = true", "expected a number"),
+        ("due = 3\n[points]\n'masks.causal' = 1", "due is 3"),
+        ("late = 3\n[points]\n'masks.causal' = 1", "'late' is not known"),
+        ("[points", "not a TOML file"),
+    ],
+)
+def test_a_wrong_assignment_says_what_is_wrong(text: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "week.toml"
+    path.write_text(text)
+    with pytest.raises(CallError, match=why):
+        read_assignment(path)
+
+
+@given(
+    minutes=st.integers(-10_000, 20_000),
+    grace=st.integers(0, 600),
+    percent=st.floats(0, 100),
+    refused=st.none() | st.integers(0, 10),
+)
+def test_lateness_never_pays(minutes: int, grace: int, percent: float, refused: int | None) -> None:
+    assignment = Assignment(
+        {},
+        due=NOON,
+        grace=timedelta(minutes=grace),
+        percent_per_day=percent,
+        refused_after=None if refused is None else timedelta(days=refused),
+    )
+    share = assignment.share(NOON + timedelta(minutes=minutes))
+    later = assignment.share(NOON + timedelta(minutes=minutes + 1))
+    assert 0 <= later <= share <= 1
+    if minutes <= grace:
+        assert share == 1
+
+
+def test_each_day_that_has_begun_costs() -> None:
+    assignment = Assignment({}, due=NOON, percent_per_day=10, refused_after=timedelta(days=3))
+    hours = {0: 1.0, 1: 0.9, 24: 0.9, 25: 0.8, 72: 0.7, 73: 0.0}
+    for late, share in hours.items():
+        assert assignment.share(NOON + timedelta(hours=late)) == pytest.approx(share)
+    assert assignment.share(None) == 1
+
+
+def test_times_are_read_and_a_wrong_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("notebook,submitted\na.ipynb,2026-11-30T12:00:00\n")
+    assert read_times(path) == {"a.ipynb": NOON}
+    path.write_text("notebook,submitted\na.ipynb,2026-11-30T12:00:00Z\nb.ipynb,yesterday\n")
+    with pytest.raises(CallError, match="line 3"):
+        read_times(path)
+
+
+# --- what is written ------------------------------------------------------------------------------
+
+WEEK = Assignment({"masks.causal": 1.0, "attention.predict_shapes": 4.0}, title="Week", due=NOON)
+PASSED = Verdict("masks.causal", "passed", 1.0)
+HALF = Verdict("attention.predict_shapes", "wrong", 0.5, ("square-scores",), "2 of 4 right.")
+MARKS = [
+    Mark("=a.ipynb", "00", {"masks.causal": PASSED}, walls=("namespaces", "files", "limits")),
+    Mark("b.ipynb", "01", {HALF.exercise_id: HALF}, end="time", walls=("limits",)),
+    Mark("c.ipynb", end="unreadable", problem="is not a notebook"),
+]
+
+
+def test_a_table_of_grades_holds_no_formula() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(MARKS, WEEK))))
+    assert [row["notebook"] for row in rows] == ["'=a.ipynb", "b.ipynb", "c.ipynb"]
+    assert [float(row["points"]) for row in rows] == [1.0, 2.0, 0.0]
+    assert [float(row["masks.causal"]) for row in rows] == [1.0, 0.0, 0.0]
+
+
+def test_the_text_says_state_reason_and_missing_walls() -> None:
+    text = as_text(MARKS, WEEK)
+    assert "b.ipynb: 2 of 5 points" in text
+    assert "square-scores" in text
+    assert "stopped at its time limit" in text
+    assert "not graded: it is not a notebook" in text
+    assert "missing: namespaces, files" in text
+
+
+def test_late_work_keeps_its_share() -> None:
+    late = replace(MARKS[0], submitted=NOON + timedelta(hours=1))
+    half_a_day = replace(WEEK, percent_per_day=50)
+    assert late.points(half_a_day) == 0.5
+    assert "late: 50% of the points count" in as_text([late], half_a_day)
+    assert as_tree([late], half_a_day)["notebooks"][0]["late_share"] == 0.5
+
+
+# --- notebooks that are none, and what they may hold ----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{}", b'{"cells": 3}', b"\xff\xfe", b"[" * 100_000, b'{"cells": {}}']
+)
+def test_what_is_no_notebook_is_refused(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+    path.write_bytes(data)
+    with pytest.raises(UnreadableError):
+        read_submission(path)
+
+
+def test_odd_cells_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+    cells = [3, {}, {"cell_type": "code"}, {"cell_type": "code", "source": [1, "x = 1"]}]
+    path.write_text(json.dumps({"cells": cells}))
+    ((number, source),) = read_submission(path).cells
+    assert (number, source.strip()) == (4, "x = 1")
+
+
+def test_magics_and_shell_lines_do_not_stop_a_cell(tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+    mask = "def causal_mask(n):\n    return torch.ones(n, n).tril().bool()\n"
+    cells = ["%matplotlib inline\n!pip install x\n" + IMPORTS, f"%%time\n{mask}", "%pinfo mask"]
+    path.write_text(json.dumps(of_cells(*cells, "check('masks.causal', causal_mask)")))
+    mark = mark_notebook(path, 60)
+    assert mark.verdict("masks.causal").state == "passed"
+    assert mark.failed_cells == ()
+
+
+def test_a_cell_with_a_syntax_error_costs_its_own_exercise_only(tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+    mask = "def causal_mask(n):\n    return torch.ones(n, n).tril().bool()\n"
+    broken = "def padding_mask(t:\ncheck('masks.padding', padding_mask)"
+    good = f"{mask}check('masks.causal', causal_mask)"
+    path.write_text(json.dumps(of_cells(IMPORTS, broken, good)))
+    mark = mark_notebook(path, 60)
+    assert mark.verdict("masks.causal").state == "passed"
+    assert mark.verdict("masks.padding").state == "missing"
+    assert [number for number, _ in mark.failed_cells] == [2]
+
+
+def test_an_unknown_exercise_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+    good = "check('masks.causal', lambda n: torch.ones(n, n).tril().bool())"
+    path.write_text(json.dumps(of_cells(IMPORTS, "check('no.such', print)", "check(3)", good)))
+    assert set(mark_notebook(path, 60).verdicts) == {"masks.causal"}
+
+
+# --- functions that stay with the marker ----------------------------------------------------------
+
+
+def calls_a_function(x: Tensor, functions: dict[str, Any]) -> Tensor:
+    value: Tensor = functions["double"](x) + functions["pair"](x, scale=3.0)[1]
+    return value
+
+
+def make_functions(generator: torch.Generator, dtype: torch.dtype) -> Call:
+    w = torch.randn(3, 3, generator=generator, dtype=dtype)
+    functions = {
+        "double": lambda x: 2 * x @ w,
+        "pair": lambda x, scale: (x.sum(), (x * scale).tanh()),
+    }
+    return call(torch.randn(2, 3, generator=generator, dtype=dtype), functions)
+
+
+REMOTE = Exercise(
+    *("remote.calls", "Calls", "code", 1, 1, "f(x, functions)", "Add.", "Add.", "None"),
+    ("a", "b", "c"),
+    calls_a_function,
+    "Because.",
+    (),
+    (),
+    "def f(x, functions):\n    ...",
+    cases=(Case("x of shape (2, 3)", make_functions, gradient="required"),),
+)
+
+
+def graded(source: str, exercise: Exercise = REMOTE) -> Report:
+    cells = [(1, IMPORTS), (2, source), (3, f"check({exercise.id!r}, f)")]
+    with Session(cells, Limits(), 60) as session:
+        for event in session.events():
+            if isinstance(event, Checked):
+                return session.grade(exercise)
+    raise AssertionError("the notebook checked nothing")
+
+
+def test_a_gradient_flows_through_a_function_that_stayed_outside() -> None:
+    call_both = "functions['double'](x) + functions['pair'](x, scale=3.0)[1]"
+    report = graded(f"def f(x, functions):\n    return {call_both}")
+    assert report.passed, report.message
+
+
+def test_a_gradient_that_is_cut_is_noticed() -> None:
+    source = (
+        "def f(x, functions):\n"
+        "    return functions['double'](x) + functions['pair'](x, scale=3.0)[1].detach()"
+    )
+    assert graded(source).rung == "gradient"
+
+
+def test_what_a_function_outside_raises_is_raised_inside() -> None:
+    source = (
+        "def f(x, functions):\n"
+        "    try:\n"
+        "        functions['double'](x[:, :2])\n"
+        "    except RuntimeError:\n"
+        "        return functions['double'](x) + functions['pair'](x, scale=3.0)[1]"
+    )
+    assert graded(source).passed
+
+
+def test_a_function_outside_is_not_called_on_large_inputs() -> None:
+    source = "def f(x, functions):\n    return functions['double'](torch.ones(100_000, 3))"
+    report = graded(source)
+    assert not report.passed
+    assert "over 5000 numbers" in report.message
+
+
+def test_inputs_keep_their_layout() -> None:
+    def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
+        return call(torch.arange(6.0, dtype=dtype).reshape(2, 3).T)
+
+    exercise = replace(
+        REMOTE, reference=lambda x: x.reshape(-1), cases=(Case("a transposed x", make),)
+    )
+    assert graded("def f(x):\n    return x.reshape(-1)", exercise).passed
+    assert graded("def f(x):\n    return x.view(-1)", exercise).rung == "returns"
+
+
+# --- walls ----------------------------------------------------------------------------------------
+
+
+def test_all_but_a_hidden_folder(tmp_path: Path) -> None:
+    for name in ("a/b/secret/x", "a/b/open/x", "a/c/x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    hidden = tmp_path / "a" / "b" / "secret"
+    assert sorted(without(tmp_path / "a", hidden)) == [
+        tmp_path / "a" / "b" / "open",
+        tmp_path / "a" / "c",
+    ]
+    assert list(without(tmp_path / "a" / "c", hidden)) == [tmp_path / "a" / "c"]
+    assert list(without(hidden, hidden)) == []
+    assert list(without(hidden / "x", hidden)) == []
+
+
+# --- wrong calls ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["none.ipynb"], "no file or folder"),
+        (["."], "no notebook"),
+        (["x.ipynb", "--timeout", "0"], "--timeout is 0"),
+        (["x.ipynb", "--jobs", "0"], "--jobs is 0"),
+        (["x.ipynb", "--exercises", "masks.causl"], "no exercise 'masks.causl'"),
+        (["x.ipynb", "--assignment", "none.toml"], "none.toml cannot be read"),
+        (["x.ipynb", "--submitted", "none.csv"], "none.csv cannot be read"),
+        (["x.ipynb", "--exercises", "a", "--assignment", "b"], "not both"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong(
+    arguments: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if arguments[0] == "x.ipynb":
+        (tmp_path / "x.ipynb").write_text(json.dumps(of_cells("x = 1")))
+    assert main(["grade", *arguments]) == 2
+    assert why in capsys.readouterr().err
