@@ -4,6 +4,7 @@ from annotated_transformer.exercises.decoding.average_checkpoints import AVERAGE
 from annotated_transformer.exercises.decoding.beam_search import BEAM_SEARCH
 from annotated_transformer.exercises.decoding.cache_bytes import CACHE_BYTES
 from annotated_transformer.exercises.decoding.cached_step import CACHED_STEP
+from annotated_transformer.exercises.decoding.corpus_bleu import CORPUS_BLEU
 from annotated_transformer.exercises.decoding.greedy import GREEDY
 from annotated_transformer.exercises.exercise import Exercise
 
@@ -13,4 +14,5 @@ EXERCISES: tuple[Exercise, ...] = (
     CACHED_STEP,
     CACHE_BYTES,
     AVERAGE_CHECKPOINTS,
+    CORPUS_BLEU,
 )

@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.decoding.cached_mistakes import MISTAKES, Cache
+from annotated_transformer.exercises.decoding.cached_mistakes import MISTAKES
+from annotated_transformer.exercises.decoding.cached_steps import Cache
 from annotated_transformer.exercises.exercise import (
     Call,
     Candidate,
