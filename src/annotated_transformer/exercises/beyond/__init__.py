@@ -3,6 +3,7 @@
 from annotated_transformer.exercises.beyond.alibi_bias import ALIBI_BIAS
 from annotated_transformer.exercises.beyond.grouped_query_attention import GROUPED_QUERY_ATTENTION
 from annotated_transformer.exercises.beyond.linear_attention import LINEAR_ATTENTION
+from annotated_transformer.exercises.beyond.linearise_tree import LINEARISE_TREE
 from annotated_transformer.exercises.beyond.rms_norm import RMS_NORM
 from annotated_transformer.exercises.beyond.rope import ROPE
 from annotated_transformer.exercises.beyond.sliding_window_mask import SLIDING_WINDOW_MASK
@@ -19,4 +20,5 @@ EXERCISES: tuple[Exercise, ...] = (
     SLIDING_WINDOW_MASK,
     TILED_ATTENTION,
     LINEAR_ATTENTION,
+    LINEARISE_TREE,
 )
