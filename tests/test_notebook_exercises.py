@@ -1,17 +1,16 @@
 """The exercises in the chapters are the catalogue's: same statement, hints, stub and solution."""
 
 import ast
-import inspect
 import itertools
 import json
 import re
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from annotated_transformer.exercises.catalogue import catalogue, chapter_of
+from annotated_transformer.exercises.notebooks import solution_source
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 CHAPTERS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
@@ -57,8 +56,8 @@ def test_a_chapter_prints_the_exercise_as_it_is(exercise_id: str) -> None:
         f"`{exercise.id}` · {exercise.kind} · difficulty {exercise.difficulty} of 5"
         f" · {exercise.minutes} minutes"
     )
-    source = textwrap.dedent(inspect.getsource(exercise.reference))
-    for part in (exercise.statement, *exercise.hints, exercise.explanation, source):
+    solution = solution_source(exercise)
+    for part in (exercise.statement, *exercise.hints, exercise.explanation, solution):
         assert words(part) in words(printed.text), f"not as in the catalogue: {part[:60]}"
     assert printed.text.count("<details>") == printed.text.count("</details>") == 4
 
