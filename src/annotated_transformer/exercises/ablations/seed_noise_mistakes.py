@@ -1,0 +1,168 @@
+"""The wrong judgements for `ablations.seed_noise`: of the difference, its error, the decision."""
+
+import math
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+from annotated_transformer.exercises.ablations.seed_noise_parts import (
+    MORE_DECISIONS,
+    MORE_DIFFERENCES,
+    MORE_ERRORS,
+    Number,
+    Scores,
+    difference_of_means,
+    standard_error,
+)
+from annotated_transformer.exercises.exercise import Candidate, Mistake
+from annotated_transformer.exercises.faults import Fault, single, together, told_apart
+
+
+def _noise(
+    scores_a: Scores,
+    scores_b: Scores,
+    *,
+    difference: Number = difference_of_means,
+    error: Number = standard_error,
+    decide: Callable[[float, float], Any] = lambda d, se: abs(d) > 2 * se,
+    result: Callable[[float, float, Any], Any] = lambda d, se, decided: (d, se, decided),
+) -> Any:
+    d, se = difference(scores_a, scores_b), error(scores_a, scores_b)
+    return result(d, se, decide(d, se))
+
+
+def _equal_variances(a: Scores, b: Scores) -> float:
+    squares = statistics.variance(a) * (len(a) - 1) + statistics.variance(b) * (len(b) - 1)
+    return math.sqrt(squares / (len(a) + len(b) - 2) * (1 / len(a) + 1 / len(b)))
+
+
+def _population(a: Scores, b: Scores) -> float:
+    return math.sqrt(statistics.pvariance(a) / len(a) + statistics.pvariance(b) / len(b))
+
+
+_DIFFERENCES = (
+    Fault(
+        "b-minus-a",
+        {"difference": lambda a, b: -difference_of_means(a, b)},
+        "The difference has the wrong sign: it is mean(a) - mean(b), positive when a is ahead.",
+    ),
+    Fault(
+        "sign-lost",
+        {"difference": lambda a, b: abs(difference_of_means(a, b))},
+        "The sign of the difference is lost. Return mean(a) - mean(b) as it is, negative when b is "
+        "ahead; the absolute value belongs to the comparison only.",
+    ),
+    Fault(
+        "best-runs",
+        {"difference": lambda a, b: max(a) - max(b)},
+        "The best runs are compared. The best of many seeds is a lucky one, and luckier the more "
+        "there are: compare the means.",
+    ),
+    Fault(
+        "medians",
+        {"difference": lambda a, b: statistics.median(a) - statistics.median(b)},
+        "Medians are compared. The standard error asked for is that of means.",
+    ),
+)
+_ERRORS = (
+    Fault(
+        "population-variance",
+        {"error": _population},
+        "The variances are divided by n (`pvariance`, `np.std` without ddof=1). The mean was taken "
+        "from the same runs, so the sum of squares is divided by n - 1; with two runs that "
+        "doubles it.",
+    ),
+    Fault(
+        "not-divided-by-runs",
+        {"error": lambda a, b: math.sqrt(statistics.variance(a) + statistics.variance(b))},
+        "The variances are not divided by the number of runs. That is how far two single runs "
+        "differ; the mean of n runs has variance s² / n.",
+    ),
+    Fault(
+        "errors-added",
+        {
+            "error": lambda a, b: (
+                statistics.stdev(a) / math.sqrt(len(a)) + statistics.stdev(b) / math.sqrt(len(b))
+            )
+        },
+        "The two standard errors are added. Independent noise adds up in *variances*: the root of "
+        "s_a²/n_a + s_b²/n_b.",
+    ),
+    Fault(
+        "no-root",
+        {"error": lambda a, b: standard_error(a, b) ** 2},
+        "The root is missing: this is the variance of the difference. Its standard error is the "
+        "square root.",
+    ),
+    Fault(
+        "equal-variances",
+        {"error": _equal_variances},
+        "The two variances are pooled, as a t-test for equal variances does. Asked for is each "
+        "with its own: s_a²/n_a + s_b²/n_b.",
+    ),
+    Fault(
+        "all-runs-together",
+        {"error": lambda a, b: statistics.stdev(a + b) / math.sqrt(len(a + b))},
+        "The deviation is taken of all runs together. The difference between the variants is "
+        "counted as noise then: each has its own mean and variance.",
+    ),
+)
+_DECISIONS = (
+    Fault(
+        "one-error",
+        {"decide": lambda d, se: abs(d) > se},
+        "One standard error is taken as enough. A third of all differences without a cause are "
+        "larger: ask for two.",
+    ),
+    Fault(
+        "wrong-sign-undecided",
+        {"decide": lambda d, se: d > 2 * se},
+        "Only a lead of a is decided: the sign has to be dropped for the comparison. "
+        "`abs(difference) > 2 * standard_error`.",
+    ),
+    Fault(
+        "any-difference",
+        {"decide": lambda d, se: d != 0},
+        "Every difference is taken as decided. Two seeds of one model differ too: it has to be "
+        "larger than two standard errors.",
+    ),
+    Fault(
+        "inverted",
+        {"decide": lambda d, se: abs(d) <= 2 * se},
+        "The decision is the wrong way round: True means that the difference is larger than two "
+        "standard errors.",
+    ),
+)
+
+
+def _sorted_in_place(a: Scores, b: Scores) -> Any:
+    a.sort()
+    return _noise(a, b)
+
+
+_PROBES: tuple[tuple[Scores, Scores], ...] = (
+    ([25.0, 26.0], [24.0, 24.4]),
+    ([25.3, 25.9, 25.1, 25.6, 25.7], [25.2, 25.4, 24.7]),
+    ([24.1, 24.5, 24.2], [25.6, 25.1, 25.8, 25.2, 25.5, 25.0]),
+    ([25.0, 25.6, 25.2, 25.8], [24.67, 25.17, 24.97]),
+    ([27.1, 26.2, 26.9], [26.26, 26.36, 25.56, 25.76]),
+    ([25.1, 25.7], [25.6, 25.3, 26.0, 25.2]),
+    ([25.9, 25.7, 25.8, 25.9], [25.1, 25.6, 25.3]),
+    ([25.82, 25.80, 25.83, 25.81, 25.84], [25.74, 25.73, 25.76, 25.75]),
+)
+
+
+def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
+    """Each fault alone and the common ones in twos."""
+    common = (*_DIFFERENCES, *_ERRORS, *_DECISIONS)
+    mistakes = [
+        *single(_noise, (*common, *MORE_DIFFERENCES, *MORE_ERRORS, *MORE_DECISIONS)),
+        Mistake(
+            "sorted-in-place",
+            _sorted_in_place,
+            "The values are right, but the caller's list is changed (`sort()`). Work on a copy: "
+            "`sorted(scores)`.",
+        ),
+        *together(_noise, common, 2),
+    ]
+    return told_apart(mistakes, reference, _PROBES)

@@ -1,0 +1,345 @@
+"""The rarer faults in `ablations.seed_noise`, as options of the computation with the mistakes."""
+
+import math
+import statistics
+from collections.abc import Callable
+
+from annotated_transformer.exercises.faults import Fault
+
+Scores = list[float]
+Number = Callable[[Scores, Scores], float]
+
+
+def difference_of_means(a: Scores, b: Scores) -> float:
+    """mean(a) - mean(b)."""
+    return statistics.fmean(a) - statistics.fmean(b)
+
+
+def standard_error(a: Scores, b: Scores) -> float:
+    """Of the difference of the means, each with its own sample variance."""
+    return math.sqrt(statistics.variance(a) / len(a) + statistics.variance(b) / len(b))
+
+
+def _paired(a: Scores, b: Scores) -> float:
+    differences = [x - y for x, y in zip(a, b, strict=False)]
+    return statistics.stdev(differences) / math.sqrt(len(differences))
+
+
+def _less_one_twice(a: Scores, b: Scores) -> float:
+    return math.sqrt(statistics.variance(a) / (len(a) - 1) + statistics.variance(b) / (len(b) - 1))
+
+
+MORE_DIFFERENCES = (
+    Fault(
+        "worst-runs",
+        {"difference": lambda a, b: min(a) - min(b)},
+        "The worst runs are compared. Compare the means.",
+    ),
+    Fault(
+        "best-against-worst",
+        {"difference": lambda a, b: max(a) - min(b)},
+        "The best run of a is compared with the worst of b. Compare the means.",
+    ),
+    Fault(
+        "sums",
+        {"difference": lambda a, b: sum(a) - sum(b)},
+        "Sums are compared, so the variant with more runs wins. Divide each by its number of runs.",
+    ),
+    Fault(
+        "first-runs",
+        {"difference": lambda a, b: a[0] - b[0]},
+        "The first runs alone are compared. That is the comparison of two seeds: use the means.",
+    ),
+    Fault(
+        "last-runs",
+        {"difference": lambda a, b: a[-1] - b[-1]},
+        "The last runs alone are compared. Use the means.",
+    ),
+    Fault(
+        "paired-difference",
+        {"difference": lambda a, b: statistics.fmean(x - y for x, y in zip(a, b, strict=False))},
+        "Run is subtracted from run (`zip`), and the longer list loses its last runs. The runs do "
+        "not belong together in pairs: compare the means of all.",
+    ),
+    Fault(
+        "relative",
+        {"difference": lambda a, b: difference_of_means(a, b) / statistics.fmean(b)},
+        "The difference is divided by the mean of b. Asked for is the difference itself, in BLEU.",
+    ),
+    Fault(
+        "per-cent",
+        {"difference": lambda a, b: 100 * difference_of_means(a, b) / statistics.fmean(b)},
+        "The difference is given in per cent of b. Asked for is the difference itself, in BLEU.",
+    ),
+    Fault(
+        "divided-by-length-of-a",
+        {"difference": lambda a, b: (sum(a) - sum(b)) / len(a)},
+        "Both sums are divided by the number of runs of a. Each mean has its own number of runs.",
+    ),
+    Fault(
+        "divided-by-length-of-b",
+        {"difference": lambda a, b: (sum(a) - sum(b)) / len(b)},
+        "Both sums are divided by the number of runs of b. Each mean has its own number of runs.",
+    ),
+    Fault(
+        "sum-of-means",
+        {"difference": lambda a, b: statistics.fmean(a) + statistics.fmean(b)},
+        "The means are added. Subtract the second from the first.",
+    ),
+    Fault(
+        "means-over-less-one",
+        {"difference": lambda a, b: sum(a) / (len(a) - 1) - sum(b) / (len(b) - 1)},
+        "The means are divided by n - 1. That is for the variance; a mean is divided by n.",
+    ),
+    Fault(
+        "in-errors",
+        {"difference": lambda a, b: difference_of_means(a, b) / standard_error(a, b)},
+        "The first number is the difference divided by its standard error. Return the difference "
+        "itself first.",
+    ),
+)
+MORE_ERRORS = (
+    Fault(
+        "variances-subtracted",
+        {
+            "error": lambda a, b: math.sqrt(
+                abs(statistics.variance(a) / len(a) - statistics.variance(b) / len(b))
+            )
+        },
+        "The variances are subtracted. Noise adds up also when the means are subtracted.",
+    ),
+    Fault(
+        "of-a-alone",
+        {"error": lambda a, b: statistics.stdev(a) / math.sqrt(len(a))},
+        "Only the noise of a is counted. Both means stray: add s_b²/n_b.",
+    ),
+    Fault(
+        "of-b-alone",
+        {"error": lambda a, b: statistics.stdev(b) / math.sqrt(len(b))},
+        "Only the noise of b is counted. Both means stray: add s_a²/n_a.",
+    ),
+    Fault(
+        "averaged-variances",
+        {"error": lambda a, b: math.sqrt((statistics.variance(a) + statistics.variance(b)) / 2)},
+        "The two variances are averaged, and not divided by the numbers of runs. The mean of n "
+        "runs has variance s²/n, and the two add up.",
+    ),
+    Fault(
+        "averaged-errors",
+        {"error": lambda a, b: standard_error(a, b) / math.sqrt(2)},
+        "The two variances are averaged. They add up: both means stray.",
+    ),
+    Fault(
+        "mean-of-errors",
+        {
+            "error": lambda a, b: (
+                (statistics.stdev(a) / math.sqrt(len(a)) + statistics.stdev(b) / math.sqrt(len(b)))
+                / 2
+            )
+        },
+        "The two standard errors are averaged. Their squares add up, and the root is taken of the "
+        "sum.",
+    ),
+    Fault(
+        "larger-error",
+        {
+            "error": lambda a, b: max(
+                statistics.stdev(a) / math.sqrt(len(a)), statistics.stdev(b) / math.sqrt(len(b))
+            )
+        },
+        "The larger of the two standard errors is taken. Both means stray: their squares add up.",
+    ),
+    Fault(
+        "deviations-added",
+        {"error": lambda a, b: statistics.stdev(a) + statistics.stdev(b)},
+        "The standard deviations of single runs are added. The variance of a mean is s²/n; the "
+        "two add up, and the root is taken last.",
+    ),
+    Fault(
+        "deviation-over-runs",
+        {
+            "error": lambda a, b: math.sqrt(
+                (statistics.stdev(a) / len(a)) ** 2 + (statistics.stdev(b) / len(b)) ** 2
+            )
+        },
+        "The deviations are divided by n. A mean strays by s / sqrt(n): the variance is divided "
+        "by n, not by n².",
+    ),
+    Fault(
+        "deviations-for-variances",
+        {
+            "error": lambda a, b: math.sqrt(
+                statistics.stdev(a) / len(a) + statistics.stdev(b) / len(b)
+            )
+        },
+        "Standard deviations stand in place of variances. Under the root are s²/n.",
+    ),
+    Fault(
+        "divided-by-all-runs",
+        {
+            "error": lambda a, b: math.sqrt(
+                (statistics.variance(a) + statistics.variance(b)) / (len(a) + len(b))
+            )
+        },
+        "The variances are divided by the number of all runs. Each mean has its own: "
+        "s_a²/n_a + s_b²/n_b.",
+    ),
+    Fault(
+        "divided-by-runs-of-a",
+        {
+            "error": lambda a, b: math.sqrt(
+                (statistics.variance(a) + statistics.variance(b)) / len(a)
+            )
+        },
+        "Both variances are divided by the number of runs of a. Each mean has its own number.",
+    ),
+    Fault(
+        "divided-by-runs-of-b",
+        {
+            "error": lambda a, b: math.sqrt(
+                (statistics.variance(a) + statistics.variance(b)) / len(b)
+            )
+        },
+        "Both variances are divided by the number of runs of b. Each mean has its own number.",
+    ),
+    Fault(
+        "less-one-twice",
+        {"error": _less_one_twice},
+        "n - 1 is used twice. The sum of squares is divided by n - 1, the variance of the mean "
+        "then by n.",
+    ),
+    Fault(
+        "population-not-divided",
+        {"error": lambda a, b: math.sqrt(statistics.pvariance(a) + statistics.pvariance(b))},
+        "The sums of squares are divided by n instead of n - 1, and the variances not by the "
+        "number of runs.",
+    ),
+    Fault(
+        "paired-error",
+        {"error": _paired},
+        "Run is subtracted from run (`zip`). The runs do not belong together in pairs: each "
+        "variant has its own variance.",
+    ),
+    Fault(
+        "two-errors",
+        {"error": lambda a, b: 2 * standard_error(a, b), "decide": lambda d, se: abs(d) > se},
+        "Two standard errors are returned. The second result is one; the factor 2 belongs to the "
+        "comparison.",
+    ),
+    Fault(
+        "margin-of-95-per-cent",
+        {"error": lambda a, b: 1.96 * standard_error(a, b)},
+        "The error is multiplied by 1.96, half of a 95 per cent interval. Return one standard "
+        "error.",
+    ),
+    Fault(
+        "spread-of-two-means",
+        {"error": lambda a, b: statistics.stdev([statistics.fmean(a), statistics.fmean(b)])},
+        "The deviation of the two means is taken: that is the difference itself, in disguise. The "
+        "noise is in the runs.",
+    ),
+    Fault(
+        "ranges",
+        {"error": lambda a, b: math.hypot(max(a) - min(a), max(b) - min(b))},
+        "The ranges, largest less smallest, are used. Asked for are sample variances.",
+    ),
+)
+MORE_DECISIONS = (
+    Fault(
+        "1.96",
+        {"decide": lambda d, se: abs(d) > 1.96 * se},
+        "1.96 standard errors are taken as enough. Asked for is 2.",
+    ),
+    Fault(
+        "three-errors",
+        {"decide": lambda d, se: abs(d) > 3 * se},
+        "Three standard errors are asked for. The statement says two.",
+    ),
+    Fault(
+        "two-and-a-half-errors",
+        {"decide": lambda d, se: abs(d) > 2.5 * se},
+        "More than two standard errors are asked for. The statement says two.",
+    ),
+    Fault(
+        "four-errors",
+        {"decide": lambda d, se: abs(d) > 4 * se},
+        "Four standard errors are asked for: the factor 2 is used twice. The statement says two.",
+    ),
+    Fault(
+        "a-ahead",
+        {"decide": lambda d, se: d > 0},
+        "It is decided by who is ahead. A lead may be noise: it has to be larger than two standard "
+        "errors.",
+    ),
+    Fault(
+        "one-error-of-a-ahead",
+        {"decide": lambda d, se: d > se},
+        "One standard error is taken as enough, and only a lead of a. "
+        "`abs(difference) > 2 * standard_error`.",
+    ),
+    Fault(
+        "a-tenth-of-a-point",
+        {"decide": lambda d, se: abs(d) > 0.1},
+        "0.1 BLEU is taken as enough. What is enough depends on the noise: two standard errors.",
+    ),
+    Fault(
+        "half-a-point",
+        {"decide": lambda d, se: abs(d) > 0.5},
+        "0.5 BLEU is taken as enough. What is enough depends on the noise: two standard errors.",
+    ),
+    Fault(
+        "one-point",
+        {"decide": lambda d, se: abs(d) > 1.0},
+        "1 BLEU is taken as enough. What is enough depends on the noise: two standard errors.",
+    ),
+    Fault(
+        "always",
+        {"decide": lambda d, se: True},
+        "It is always decided. A difference has to be larger than two standard errors.",
+    ),
+    Fault(
+        "never",
+        {"decide": lambda d, se: False},
+        "It is never decided. A difference larger than two standard errors is.",
+    ),
+    Fault(
+        "sides-exchanged",
+        {"decide": lambda d, se: 2 * abs(d) > se},
+        "The factor 2 stands on the wrong side: the difference is doubled, not the error.",
+    ),
+    Fault(
+        "ratio",
+        {"decide": lambda d, se: abs(d) / se},
+        "The third result is how many errors the difference is. Asked for is True or False.",
+    ),
+    Fault(
+        "as-a-word",
+        {"decide": lambda d, se: "yes" if abs(d) > 2 * se else "no"},
+        "The third result is a word. Asked for is True or False: the comparison itself.",
+    ),
+    Fault(
+        "as-a-number",
+        {"decide": lambda d, se: int(abs(d) > 2 * se)},
+        "The third result is 1 or 0. Asked for is True or False: the comparison itself.",
+    ),
+    Fault(
+        "decision-missing",
+        {"result": lambda d, se, decided: (d, se)},
+        "The decision is missing. Return three things: difference, standard error, decided.",
+    ),
+    Fault(
+        "decision-alone",
+        {"result": lambda d, se, decided: decided},
+        "Only the decision is returned. Return three things: difference, standard error, decided.",
+    ),
+    Fault(
+        "difference-and-error-exchanged",
+        {"result": lambda d, se, decided: (se, d, decided)},
+        "Difference and standard error are exchanged: the difference comes first.",
+    ),
+    Fault(
+        "dictionary",
+        {"result": lambda d, se, decided: {"difference": d, "error": se, "decided": decided}},
+        "A dictionary is returned. Return the three things as a tuple.",
+    ),
+)
