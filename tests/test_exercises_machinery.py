@@ -45,12 +45,7 @@ from annotated_transformer.exercises.grader.values import (
     to_plain,
     unpack,
 )
-from annotated_transformer.exercises.learner.progress import progress_rows
-from annotated_transformer.exercises.learner.records import (
-    Record,
-    change_record,
-    read_records,
-)
+from annotated_transformer.exercises.learner.records import change_record, read_records
 from annotated_transformer.exercises.reports.card import report_card
 
 
@@ -616,7 +611,7 @@ def test_progress_lists_every_exercise(capsys: pytest.CaptureFixture[str]) -> No
     progress()
     shown = capsys.readouterr().out
     assert all(exercise in shown for exercise in catalogue())
-    assert re.search(r"masks\.causal +The causal mask +solved +1", shown)
+    assert re.search(r"masks\.causal +The causal mask +solved +1 +5 +1 +0 +\d{4}-\d\d-\d\d", shown)
     assert f"1 of {len(catalogue())} solved, 0 due" in shown
 
 
@@ -631,24 +626,6 @@ def test_the_progress_command(capsys: pytest.CaptureFixture[str], progress_file:
     assert set(states.values()) <= {"open"}
     assert main(["progress"]) == 0
     assert "masks.causal" in capsys.readouterr().out
-
-
-def test_reviews_come_later_and_later_and_a_failure_brings_them_back() -> None:
-    record = Record()
-    record.update(True, date(2026, 1, 1))
-    assert record.due == "2026-01-02"
-    record.update(True, date(2026, 1, 1))
-    assert (record.due, record.level, record.attempts) == ("2026-01-02", 1, 2)
-    record.update(True, date(2026, 1, 2))
-    assert record.due == "2026-01-05"
-    record.update(False, date(2026, 1, 3))
-    assert (record.due, record.level, record.solved) == ("2026-01-04", 0, "2026-01-01")
-
-
-def test_what_is_due_is_shown_for_review(monkeypatch: pytest.MonkeyPatch) -> None:
-    change_record("masks.causal", lambda record: record.update(True, date(2020, 1, 1)))
-    row = next(row for row in progress_rows() if row["id"] == "masks.causal")
-    assert (row["state"], row["due"]) == ("review", "2020-01-02")
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,14 @@ def not_negative(text: str) -> float:
     return number
 
 
+def not_negative_count(text: str) -> int:
+    """A whole number of at least 0."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} was given, and at least 0 is expected")
+    return number
+
+
 def print_json(values: dict[str, Any]) -> None:
     """One JSON object on standard output, in UTF-8 whatever the locale."""
     print_lines([json.dumps(values, indent=2, ensure_ascii=False)])

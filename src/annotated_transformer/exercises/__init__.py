@@ -1,7 +1,11 @@
-"""Exercises that are checked: `check` in a notebook, `grade` for programs, `hint`, `solution`."""
+"""Exercises that are checked: `check` in a notebook, `grade` for programs, `hint`, `solution`.
+
+`progress` shows what was done; `save_progress` and `load_progress` take it to another machine.
+"""
 
 from annotated_transformer.exercises.grader.grading import grade
+from annotated_transformer.exercises.learner.exchange import load_progress, save_progress
 from annotated_transformer.exercises.learner.lessons import check, hint, solution
 from annotated_transformer.exercises.learner.progress import progress
 
-__all__ = ["check", "grade", "hint", "progress", "solution"]
+__all__ = ["check", "grade", "hint", "load_progress", "progress", "save_progress", "solution"]
