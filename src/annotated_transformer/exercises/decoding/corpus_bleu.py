@@ -7,15 +7,16 @@ import numpy as np
 import torch
 
 from annotated_transformer.exercises.decoding.bleu_mistakes import MISTAKES
-from annotated_transformer.exercises.decoding.bleu_steps import Corpus
+from annotated_transformer.exercises.decoding.bleu_steps import Corpus, windows
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
-def ngrams(sentence: list[str], n: int) -> "Counter[tuple[str, ...]]":
-    return Counter(tuple(sentence[i : i + n]) for i in range(len(sentence) - n + 1))
-
-
 def corpus_bleu(hypotheses: list[list[str]], references: list[list[str]], max_n: int = 4) -> float:
+    from collections import Counter
+
+    def ngrams(sentence: list[str], n: int) -> Counter[tuple[str, ...]]:
+        return Counter(tuple(sentence[i : i + n]) for i in range(len(sentence) - n + 1))
+
     log_precisions = 0.0
     for n in range(1, max_n + 1):
         matches = total = 0
@@ -94,9 +95,9 @@ def _by_numpy(hypotheses: Corpus, references: Corpus, max_n: int = 4) -> float:
 def _by_torch(hypotheses: Corpus, references: Corpus, max_n: int = 4) -> float:
     precisions = []
     for n in range(1, max_n + 1):
-        hits = [ngrams(h, n) & ngrams(r, n) for h, r in zip(hypotheses, references, strict=True)]
-        windows = [max(len(h) + 1 - n, 0) for h in hypotheses]
-        precisions.append(sum(hit.total() for hit in hits) / max(sum(windows), 1))
+        hits = [windows(h, n) & windows(r, n) for h, r in zip(hypotheses, references, strict=True)]
+        made = sum(max(len(h) + 1 - n, 0) for h in hypotheses)
+        precisions.append(sum(hit.total() for hit in hits) / max(made, 1))
     mean = torch.tensor(precisions, dtype=torch.float64).log().mean().exp().item()
     c, r = sum(map(len, hypotheses)), sum(map(len, references))
     return 100 * mean * (1.0 if c >= r else math.e ** (1 - r / c))
