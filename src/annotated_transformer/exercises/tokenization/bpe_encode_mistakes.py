@@ -1,5 +1,6 @@
 """Named mistakes of `tokenization.bpe_encode`."""
 
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -124,9 +125,9 @@ def _hashes(word: str, merges: list[Pair]) -> list[str]:
     return symbols[:1] + ["##" + symbol for symbol in symbols[1:]]
 
 
-def _known_only(word: str, merges: list[Pair]) -> list[str]:
+def _known_only(word: str, merges: list[Pair], unknown: str) -> list[str]:
     known = {symbol for pair in merges for symbol in (*pair, "".join(pair))}
-    return [symbol if symbol in known else "<unk>" for symbol in _encode(word, merges)]
+    return [symbol if symbol in known else unknown for symbol in _encode(word, merges)]
 
 
 def _unknown_dropped(word: str, merges: list[Pair]) -> list[str]:
@@ -139,6 +140,17 @@ def _empties(word: str, merges: list[Pair]) -> list[str]:
     while merges:
         symbols = merging.merge_pair(symbols, merges.pop(0))
     return symbols
+
+
+def _then(change: Callable[[list[Pair]], Any]) -> Candidate:
+    """The right symbols, and the given merges changed."""
+
+    def encode(word: str, merges: list[Pair]) -> list[str]:
+        symbols = _encode(word, merges)
+        change(merges)
+        return symbols
+
+    return encode
 
 
 def _pairs(word: str, merges: list[Pair]) -> list[Pair]:
@@ -173,6 +185,15 @@ _LONGEST = (
 _IN_FRONT = (
     "The mark stands in front of the word, as GPT-2 and SentencePiece do it. Here it is '</w>' "
     "*after* the last character."
+)
+
+_UNKNOWN = (
+    "Characters that no merge has are replaced by an unknown token. They stay as they are: that "
+    "any word can be encoded is the point of byte-pair encoding."
+)
+_CHANGED = (
+    "The symbols are right, but the given list `merges` is changed on the way: the next word would "
+    "be encoded otherwise. Loop over the list, without `pop`, `sort` or `reverse`."
 )
 
 MISTAKES = (
@@ -367,12 +388,9 @@ MISTAKES = (
         "The pieces carry `##`, the notation of BERT's WordPiece. Return the symbols themselves, "
         "with '</w>'.",
     ),
-    Mistake(
-        "unknown-token",
-        _known_only,
-        "Characters that no merge has are replaced by an unknown token. They stay as they are: "
-        "that any word can be encoded is the point of byte-pair encoding.",
-    ),
+    Mistake("unknown-token", partial(_known_only, unknown="<unk>"), _UNKNOWN),
+    Mistake("unknown-token-of-bert", partial(_known_only, unknown="[UNK]"), _UNKNOWN),
+    Mistake("unknown-token-plain", partial(_known_only, unknown="UNK"), _UNKNOWN),
     Mistake(
         "unknown-dropped",
         _unknown_dropped,
@@ -431,9 +449,28 @@ MISTAKES = (
         "Numbers are returned. Asked for are the symbols themselves, as strings.",
     ),
     Mistake(
-        "changes-merges",
-        _empties,
-        "The symbols are right, but the given list `merges` is emptied on the way: the next word "
-        "would be left in characters. Loop over the list instead of popping from it.",
+        "sorted",
+        lambda word, merges: sorted(_encode(word, merges)),
+        "The symbols come back sorted (or as a set). Their order is that of the word.",
     ),
+    Mistake(
+        "in-reverse",
+        lambda word, merges: _encode(word, merges)[::-1],
+        "The symbols come back in reverse order. Their order is that of the word.",
+    ),
+    Mistake(
+        "last-symbol-lost",
+        _encoded(merge=merging.merge_and_lose_the_last),
+        "A merge loses the last symbol of the word: the loop stops one before the end, since it "
+        "looks at pairs. Keep the last symbol where it was not merged.",
+    ),
+    Mistake(
+        "last-symbol-lost-one-pass",
+        partial(_one_pass, merge=merging.merge_and_lose_the_last),
+        "Each merge loses the last symbol of the word: the loop stops one before the end, since it "
+        "looks at pairs. Keep the last symbol where it was not merged.",
+    ),
+    Mistake("changes-merges", _empties, _CHANGED),
+    Mistake("reverses-merges", _then(list.reverse), _CHANGED),
+    Mistake("sorts-merges", _then(list.sort), _CHANGED),
 )

@@ -147,6 +147,24 @@ def _used_up(word_counts: dict[str, int], n_merges: int) -> list[Pair]:
     return merges
 
 
+def _words(word_counts: dict[str, int], n_merges: int) -> Words:
+    words = {word: merging.split_word(word) for word in word_counts}
+    for pair in _train(word_counts, n_merges):
+        words = {word: merging.merge_pair(symbols, pair) for word, symbols in words.items()}
+    return words
+
+
+def _then(change: Callable[[dict[str, int]], Any]) -> Candidate:
+    """The right merges, and the given counts changed."""
+
+    def train(word_counts: dict[str, int], n_merges: int) -> list[Pair]:
+        merges = _train(word_counts, n_merges)
+        change(word_counts)
+        return merges
+
+    return train
+
+
 def _symbols(word_counts: dict[str, int], n_merges: int) -> list[str]:
     return [first + second for first, second in _train(word_counts, n_merges)]
 
@@ -178,6 +196,11 @@ _NOT_COUNTED_ANEW = (
     "The pairs are counted once, at the beginning, and the most frequent ones returned. After each "
     "merge there are new symbols with new neighbours, and old pairs are gone: merge in every word, "
     "then count again."
+)
+
+_CHANGED = (
+    "The merges are right, but the given `word_counts` is changed on the way. Keep the symbols of "
+    "the words in a dictionary of your own."
 )
 
 MISTAKES = (
@@ -286,6 +309,22 @@ MISTAKES = (
         _TIES.format("the length of the new symbol, the shortest first"),
     ),
     Mistake(
+        "ties-shortest-first-seen",
+        _trained(choose=_by(lambda pair, count: (-count, len("".join(pair))))),
+        _TIES.format("the length of the new symbol, the shortest first"),
+    ),
+    Mistake(
+        "ties-longest-first-seen",
+        _trained(choose=_by(lambda pair, count: (-count, -len("".join(pair))))),
+        _TIES.format("the length of the new symbol, the longest first"),
+    ),
+    Mistake(
+        "weighted-with-length",
+        _trained(choose=_by(lambda pair, count: (-count * len("".join(pair)), pair))),
+        "The counts are multiplied by the length of the new symbol. Byte-pair encoding takes the "
+        "plain count; the length plays no part.",
+    ),
+    Mistake(
         "rarest-first",
         _trained(choose=_by(lambda pair, count: (count, pair))),
         "The *rarest* pair is merged. Byte-pair encoding joins what occurs often: the largest "
@@ -352,6 +391,12 @@ MISTAKES = (
         _trained(merge=merging.merge_and_keep),
         "The second symbol of a merged pair stays where it was: `a b` becomes `ab b`. After "
         "joining two symbols skip both.",
+    ),
+    Mistake(
+        "last-symbol-lost",
+        _trained(merge=merging.merge_and_lose_the_last),
+        "When a word is rewritten, its last symbol is lost: the loop stops one before the end, "
+        "since it looks at pairs. Keep the last symbol where it was not merged.",
     ),
     Mistake(
         "merged-either-order",
@@ -434,6 +479,35 @@ MISTAKES = (
         "Each pair comes back together with its count. Return the pairs alone.",
     ),
     Mistake(
+        "pairs-exchanged",
+        lambda word_counts, n_merges: [(b, a) for a, b in _train(word_counts, n_merges)],
+        "The two symbols of each pair are exchanged: (b, a) for what stands as `a b` in the word. "
+        "The left one comes first.",
+    ),
+    Mistake(
+        "as-text",
+        lambda word_counts, n_merges: [" ".join(p) for p in _train(word_counts, n_merges)],
+        "The pairs come back as strings with a space, as they stand in a file of merges. Return "
+        "tuples of two symbols.",
+    ),
+    Mistake(
+        "ranks-returned",
+        lambda word_counts, n_merges: {p: i for i, p in enumerate(_train(word_counts, n_merges))},
+        "A dictionary of pairs and ranks is returned. Return the list of pairs; their order says "
+        "the rank.",
+    ),
+    Mistake(
+        "merged-names-returned",
+        lambda word_counts, n_merges: {p: "".join(p) for p in _train(word_counts, n_merges)},
+        "A dictionary of pairs and what they become is returned. Return the list of pairs.",
+    ),
+    Mistake(
+        "words-returned",
+        _words,
+        "The words come back, cut into symbols. Asked for are the merges that were made on the "
+        "way, in the order in which they were learned.",
+    ),
+    Mistake(
         "in-reverse",
         lambda word_counts, n_merges: _train(word_counts, n_merges)[::-1],
         "The merges come back in reverse order, the last learned first. The first learned comes "
@@ -445,10 +519,12 @@ MISTAKES = (
         "The merges come back in the order of the alphabet. Keep the order in which they were "
         "learned: encoding applies them in that order.",
     ),
+    Mistake("changes-word-counts", _used_up, _CHANGED),
+    Mistake("empties-word-counts", _then(dict.clear), _CHANGED),
+    Mistake("adds-to-word-counts", _then(lambda counts: counts.update(new=1)), _CHANGED),
     Mistake(
-        "changes-word-counts",
-        _used_up,
-        "The merges are right, but the given `word_counts` is changed on the way. Keep the symbols "
-        "of the words in a dictionary of your own.",
+        "zeroes-word-counts",
+        _then(lambda counts: counts.update(dict.fromkeys(counts, 0))),
+        _CHANGED,
     ),
 )

@@ -91,6 +91,18 @@ def merge_and_keep(symbols: Sequence[str], pair: Pair) -> list[str]:
     return merged
 
 
+def merge_and_lose_the_last(symbols: Sequence[str], pair: Pair) -> list[str]:
+    """The loop over pairs ends before the last symbol, which is lost where it was not merged."""
+    merged: list[str] = []
+    places = iter(range(len(symbols) - 1))
+    for place in places:
+        here = tuple(symbols[place : place + 2])
+        merged.append("".join(here) if here == pair else symbols[place])
+        if here == pair:
+            next(places, None)
+    return merged
+
+
 def split_without_end(word: str) -> list[str]:
     return list(word)
 

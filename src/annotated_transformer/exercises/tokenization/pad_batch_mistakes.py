@@ -58,6 +58,10 @@ def _ended(rows: Rows, pad_id: int = 0) -> Tensor:
     return _padded([[*row, 2] for row in rows], pad_id)
 
 
+def _largest_number(rows: Rows, pad_id: int = 0) -> Tensor:
+    return _padded(rows, pad_id, length=lambda lengths: max(max(row) for row in rows))
+
+
 def _flat(rows: Rows, pad_id: int = 0) -> Tensor:
     return torch.tensor([token for row in rows for token in row])
 
@@ -91,11 +95,21 @@ _ROUNDED = (
 )
 
 
+def _always(size: int) -> Callable[[list[int]], int]:
+    return lambda lengths: size
+
+
 def _up_to(unit: int) -> Callable[[list[int]], int]:
     return lambda lengths: -(-max(lengths) // unit) * unit
 
 
+_FIXED = tuple(
+    Mistake(f"length-{size}", partial(_padded, length=_always(size)), _GLOBAL)
+    for size in (10, 16, 20, 32, 50, 64, 100, 128, 256, 512, 1024)
+)
+
 MISTAKES = (
+    *_FIXED,
     Mistake("cut-to-shortest", partial(_padded, length=min), _CUT.format("the shortest")),
     Mistake(
         "cut-to-first",
@@ -122,10 +136,6 @@ MISTAKES = (
         "The batch is one column too long: even the longest row ends with padding. Make it as long "
         "as the longest row.",
     ),
-    Mistake("length-512", partial(_padded, length=lambda lengths: 512), _GLOBAL),
-    Mistake("length-128", partial(_padded, length=lambda lengths: 128), _GLOBAL),
-    Mistake("length-100", partial(_padded, length=lambda lengths: 100), _GLOBAL),
-    Mistake("length-10", partial(_padded, length=lambda lengths: 10), _GLOBAL),
     Mistake("multiple-of-8", partial(_padded, length=_up_to(8)), _ROUNDED.format("8")),
     Mistake("multiple-of-4", partial(_padded, length=_up_to(4)), _ROUNDED.format("4")),
     Mistake("multiple-of-2", partial(_padded, length=_up_to(2)), _ROUNDED.format("2")),
@@ -268,6 +278,45 @@ MISTAKES = (
         lambda rows, pad_id=0: list(_padded(rows, pad_id)),
         "The rows are padded, but come back as a list of tensors. Put them into one: "
         "`torch.stack(rows)`.",
+    ),
+    Mistake(
+        "numpy",
+        lambda rows, pad_id=0: _padded(rows, pad_id).numpy(),
+        "The rows are padded, but come back as a NumPy array. Make a tensor of it: "
+        "`torch.from_numpy(array)`.",
+    ),
+    Mistake(
+        "with-longest",
+        lambda rows, pad_id=0: (_padded(rows, pad_id), max(len(row) for row in rows)),
+        "The length comes back too. Return the padded tensor alone.",
+    ),
+    Mistake(
+        "with-list-of-lengths",
+        lambda rows, pad_id=0: (_padded(rows, pad_id), [len(row) for row in rows]),
+        "The lengths come back too. Return the padded tensor alone.",
+    ),
+    Mistake(
+        "with-mask",
+        lambda rows, pad_id=0: (_padded(rows, pad_id), _padded(rows, pad_id) != pad_id),
+        "A mask comes back too. Return the padded tensor alone.",
+    ),
+    Mistake(
+        "largest-number-as-length",
+        _largest_number,
+        "The length is the largest *token number*, not the largest number of tokens. Take "
+        "`max(len(row) for row in rows)`.",
+    ),
+    Mistake(
+        "one-pad-each",
+        lambda rows, pad_id=0: torch.tensor([[*row, pad_id] for row in rows]),
+        "Every row gets one pad, whatever its length, so the rows still differ. Fill each up to "
+        "the length of the longest: `row + [pad_id] * (longest - len(row))`.",
+    ),
+    Mistake(
+        "columns-first-cut",
+        lambda rows, pad_id=0: torch.tensor(list(zip(*rows, strict=False))),
+        "`zip` stops at the end of the shortest row, so words are lost, and it turns rows into "
+        "columns. Pad the shorter rows instead; the batch comes first.",
     ),
     Mistake(
         "with-lengths",

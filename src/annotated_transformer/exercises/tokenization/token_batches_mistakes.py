@@ -93,6 +93,12 @@ def _ranks(lengths: list[int], max_tokens: int) -> Batches:
     return [[place[i] for i in batch] for batch in _batches(lengths, max_tokens)]
 
 
+def _ranks_of_sorted_input(lengths: list[int], max_tokens: int) -> Batches:
+    ranks = _ranks(lengths, max_tokens)
+    lengths.sort()
+    return ranks
+
+
 def _sorts_the_input(lengths: list[int], max_tokens: int) -> Batches:
     right = _batches(lengths, max_tokens)
     lengths.sort()
@@ -147,6 +153,11 @@ MISTAKES = (
         "padding-uncounted-strict",
         _made(size=sum, strict=True),
         _PADDING + " And a batch may hold max_tokens exactly: `<=`.",
+    ),
+    Mistake(
+        "padding-uncounted-afterwards",
+        _made(size=sum, afterwards=True),
+        _PADDING + " And the sum is looked at after a sentence has joined, when it is too late.",
     ),
     Mistake(
         "padding-uncounted-unsorted",
@@ -322,6 +333,13 @@ MISTAKES = (
         "The batches hold pairs of length and index. Return the indices alone.",
     ),
     Mistake(
+        "pairs-of-index-and-length",
+        lambda lengths, max_tokens: [
+            [(i, lengths[i]) for i in batch] for batch in _batches(lengths, max_tokens)
+        ],
+        "The batches hold pairs of index and length. Return the indices alone.",
+    ),
+    Mistake(
         "ranks-returned",
         _ranks,
         "The numbers are places in the sorted list, not indices into `lengths`. Keep the index of "
@@ -359,6 +377,13 @@ MISTAKES = (
         "counted-from-one",
         lambda lengths, max_tokens: [[i + 1 for i in b] for b in _batches(lengths, max_tokens)],
         "The indices are counted from 1. The first sentence has index 0.",
+    ),
+    Mistake(
+        "ranks-of-the-sorted-input",
+        _ranks_of_sorted_input,
+        "The given list `lengths` itself is sorted (`.sort()`), so the numbers are places in the "
+        "sorted list, and the caller's list is changed. Sort the indices instead: `sorted("
+        "range(len(lengths)), key=...)`.",
     ),
     Mistake(
         "changes-lengths",
