@@ -184,8 +184,8 @@ LINEAR_ATTENTION = Exercise(
         ),
         drawn(
             "views that are not contiguous",
-            ((3, 5, 2), (3, 5, 2), (4, 5, 2)),
-            change=lambda *given: _positive(*(x.permute(2, 1, 0) for x in given)),
+            ((2, 5, 6), (2, 5, 6), (2, 5, 8)),
+            change=lambda *given: tuple(x[..., ::2] for x in _positive(*given)),
             stage="other",
             rtol=1e-4,
         ),

@@ -172,12 +172,13 @@ LINEARISE_TREE = Exercise(
     statement=(
         "A tree is a tuple: a word with its part of speech, (tag, word), both strings, or a "
         "phrase, (label, child, child, ...), each child a tree. linearise_tree(tree) returns "
-        "its tokens from left to right: a phrase is '(label', the tokens of its children, ')label'; every "
-        "word with its tag, punctuation included, is the one token 'XX'. So ('S', ('VP', ('VB', "
-        "'Go'))) gives ['(S', '(VP', 'XX', ')VP', ')S']. With the words of the sentence as "
-        "second argument it goes back: linearise_tree(tokens, words) returns the tree in which "
-        "the n-th 'XX' is ('XX', n-th word). Labels stay as they are; the tokens are well-formed "
-        "and the tree has at least one phrase. Inputs are left untouched."
+        "its tokens from left to right: a phrase is '(label', the tokens of its children, "
+        "')label'; every word with its tag, punctuation included, is the one token 'XX'. So "
+        "('S', ('VP', ('VB', 'Go'))) gives ['(S', '(VP', 'XX', ')VP', ')S']. With the words of "
+        "the sentence as second argument it goes back: linearise_tree(tokens, words) returns "
+        "the tree in which the n-th 'XX' is ('XX', n-th word). Labels stay as they are; the "
+        "tokens are well-formed and the tree has at least one phrase. Inputs are left "
+        "untouched."
     ),
     objective="Turn parsing into translation, as section 6.3 does: words in, a sequence of "
     "brackets out.",

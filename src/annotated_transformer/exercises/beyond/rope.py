@@ -182,9 +182,9 @@ ROPE = Exercise(
         ),
         drawn(
             "views that are not contiguous",
-            ((6, 4, 2),),
+            ((2, 4, 3, 6),),
             torch.tensor([3, 1, 4, 1]),
-            change=lambda x: (x.transpose(0, 2),),
+            change=lambda x: (x.transpose(1, 2),),
             stage="other",
             rtol=1e-4,
             atol=2e-5,

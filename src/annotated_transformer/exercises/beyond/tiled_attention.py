@@ -284,9 +284,9 @@ TILED_ATTENTION = Exercise(
         ),
         drawn(
             "views that are not contiguous",
-            ((4, 2, 3), (4, 5, 3), (6, 5, 3)),
+            ((3, 2, 8), (3, 5, 8), (3, 5, 12)),
             2,
-            change=lambda q, k, v: (q.permute(2, 1, 0), k.permute(2, 1, 0), v.permute(2, 1, 0)),
+            change=lambda q, k, v: (q[..., :4], k[..., 4:], v[..., :6]),
             stage="other",
         ),
         drawn(
