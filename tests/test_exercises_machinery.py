@@ -611,7 +611,9 @@ def test_progress_lists_every_exercise(capsys: pytest.CaptureFixture[str]) -> No
     progress()
     shown = capsys.readouterr().out
     assert all(exercise in shown for exercise in catalogue())
-    assert re.search(r"masks\.causal +The causal mask +solved +1 +5 +1 +0 +\d{4}-\d\d-\d\d", shown)
+    assert re.search(
+        r"masks\.causal +The causal mask +solved +\d{4}-\d\d-\d\d +1 +5 +1 +0\n", shown
+    )
     assert f"1 of {len(catalogue())} solved, 0 due" in shown
 
 

@@ -352,7 +352,7 @@ def test_what_is_due_is_said_by_name_the_longest_overdue_first() -> None:
     text = progress_card(START + timedelta(3)).text
     assert text.startswith(
         "Redo today: attention.softmax (A stable softmax), due since 2025-12-30, 5 days\n"
-        "Redo today: masks.causal (The causal mask), due since today\n"
+        "Redo today: masks.causal (The causal mask), due today\n"
     )
     assert progress_card(START).text.startswith(
         "Redo today: attention.softmax (A stable softmax), due since 2025-12-30, 2 days"
@@ -395,7 +395,7 @@ class Nesting(HTMLParser):
         self.scopes: list[str | None] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("br", "hr"):
+        if tag not in ("br", "hr", "wbr"):
             self.open.append(tag)
         if tag == "th":
             self.scopes.append(dict(attrs).get("scope"))

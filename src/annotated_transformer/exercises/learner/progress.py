@@ -2,6 +2,7 @@
 
 import datetime
 import html
+import re
 from dataclasses import asdict, dataclass
 
 from annotated_transformer.exercises.catalogue import catalogue, chapter_of
@@ -16,13 +17,15 @@ from annotated_transformer.exercises.learner.records import (
 from annotated_transformer.exercises.learner.schedule import REVIEW_DAYS
 from annotated_transformer.exercises.reports.card import Card, frame, prose, scrolling, show
 
-_COLUMNS = ("Exercise", "State", "Difficulty", "Minutes", "Attempts", "Hints", "Next review")
+_COLUMNS = ("Exercise", "State", "Next review", "Difficulty", "Minutes", "Attempts", "Hints")
 _LEFT = ' class="at-left"'
 _STYLE = """<style>
 .at-card details.at-chapter{border-top:1px solid rgba(128,128,128,.35);padding:.3em 0}
 .at-card .at-chapter summary{cursor:pointer;overflow-wrap:anywhere}
 .at-card .at-chapter .at-counts{display:block;font-size:.9em}
-.at-card .at-chapter th[scope="row"]{min-width:9em;overflow-wrap:anywhere}
+.at-card .at-chapter th[scope="row"]{min-width:9.5em}
+.at-card .at-chapter th code{overflow-wrap:normal}
+.at-card .at-chapter td.at-left{white-space:nowrap}
 .at-card ul.at-due{margin:.2em 0;padding-left:1.4em}
 </style>"""
 
@@ -174,9 +177,8 @@ def _summed(name: str, title: str, rows: list[Row]) -> Chapter:
 
 
 def _named(row: Row) -> str:
-    when = "since today" if not row.overdue else f"since {row.due}, {row.overdue} days"
-    if row.overdue == 1:
-        when = "since yesterday"
+    days = {0: "today", 1: "since yesterday"}
+    when = days.get(row.overdue, f"since {row.due}, {row.overdue} days")
     return f"{row.id} ({row.title}), due {when}"
 
 
@@ -195,7 +197,7 @@ def _next_review(row: Row) -> str:
 
 def _cells(row: Row) -> list[str]:
     numbers = [row.difficulty, row.minutes, row.attempts, row.hints]
-    return [row.state, *map(str, numbers), _next_review(row)]
+    return [row.state, _next_review(row), *map(str, numbers)]
 
 
 def _as_text(rows: list[Row]) -> list[str]:
@@ -211,14 +213,15 @@ def _as_text(rows: list[Row]) -> list[str]:
 def _as_details(chapter: Chapter, rows: list[Row]) -> str:
     """A chapter to unfold, open where something was begun."""
     begun = " open" if chapter.solved or chapter.tried else ""
-    left = (0, 1, 6)  # the columns of words
+    left = (0, 1, 2)  # the columns of words
     head = "".join(
         f'<th scope="col"{_LEFT if place in left else ""}>{name}</th>'
         for place, name in enumerate(_COLUMNS)
     )
     body = []
     for row in rows:
-        name = f"<code>{html.escape(row.id)}</code><br>{html.escape(row.title)}"
+        breakable = re.sub(r"([._])", r"\1<wbr>", html.escape(row.id))
+        name = f"<code>{breakable}</code><br>{html.escape(row.title)}"
         cells = "".join(
             f"<td{_LEFT if place in left else ''}>{html.escape(cell)}</td>"
             for place, cell in enumerate(_cells(row), 1)
