@@ -32,7 +32,9 @@ def check(exercise_id: str, candidate: Candidate, *, seed: int = 0) -> None:
     """
     report = grade(exercise_id, candidate, seed=seed)
     if report.attempted:
-        change_record(exercise_id, lambda record: record.update(report.passed, today()))
+        change_record(
+            exercise_id, lambda record: record.update(report.passed, today(), report.mistakes)
+        )
     show(report_card(report))
 
 
