@@ -4,10 +4,11 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
+from torch import Tensor, nn
 
 from annotated_transformer.exercises.encoder.embed import embed
 from annotated_transformer.exercises.encoder.feed_forward import feed_forward
+from annotated_transformer.exercises.encoder.layer import encoder_layer
 from annotated_transformer.exercises.encoder.layer_norm import layer_norm
 from annotated_transformer.exercises.encoder.layer_norm_backward import layer_norm_backward
 from annotated_transformer.exercises.encoder.sublayer_connection import sublayer_connection
@@ -75,3 +76,27 @@ def test_sublayer_connection_is_torchs_norm_of_the_sum(
     x = torch.randn(batch, n, d, dtype=torch.float64)
     got = sublayer_connection(x, sublayer, norm.weight, norm.bias, eps)
     torch.testing.assert_close(got, norm(x + sublayer(x)))
+
+
+@settings(deadline=None, max_examples=20)
+@given(sizes, sizes, st.integers(1, 3), st.integers(0, 999))
+def test_encoder_layer_is_torchs(batch: int, n: int, heads: int, seed: int) -> None:
+    torch.manual_seed(seed)
+    d = 2 * heads
+    theirs = nn.TransformerEncoderLayer(d, heads, 3 * d, dropout=0.0, batch_first=True).double()
+    for parameter in theirs.parameters():
+        nn.init.normal_(parameter)
+    x = torch.randn(batch, n, d, dtype=torch.float64)
+    mask = torch.rand(batch, 1, 1, n) < 0.7
+    mask[..., 0] = True
+
+    def self_attn(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        result: Tensor = theirs.self_attn(query, key, value, ~mask[:, 0, 0], need_weights=False)[0]
+        return result
+
+    def ffn(x: Tensor) -> Tensor:
+        result: Tensor = theirs.linear2(theirs.linear1(x).relu())
+        return result
+
+    got = encoder_layer(x, mask, self_attn, ffn, [theirs.norm1, theirs.norm2])
+    torch.testing.assert_close(got, theirs(x, src_key_padding_mask=~mask[:, 0, 0]))

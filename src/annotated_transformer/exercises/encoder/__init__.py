@@ -2,6 +2,7 @@
 
 from annotated_transformer.exercises.encoder.embed import EMBED
 from annotated_transformer.exercises.encoder.feed_forward import FEED_FORWARD
+from annotated_transformer.exercises.encoder.layer import ENCODER_LAYER
 from annotated_transformer.exercises.encoder.layer_norm import LAYER_NORM
 from annotated_transformer.exercises.encoder.layer_norm_backward import LAYER_NORM_BACKWARD
 from annotated_transformer.exercises.encoder.sublayer_connection import SUBLAYER_CONNECTION
@@ -13,4 +14,5 @@ EXERCISES: tuple[Exercise, ...] = (
     FEED_FORWARD,
     EMBED,
     SUBLAYER_CONNECTION,
+    ENCODER_LAYER,
 )
