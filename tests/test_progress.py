@@ -1,5 +1,6 @@
 """What a learner keeps: review days, the file and its versions, copies, the table, cards."""
 
+import contextlib
 import copy
 import io
 import json
@@ -354,6 +355,7 @@ def test_what_is_due_is_said_by_name_the_longest_overdue_first() -> None:
         "Redo today: attention.softmax (A stable softmax), due since 2025-12-30, 5 days\n"
         "Redo today: masks.causal (The causal mask), due today\n"
     )
+    assert "\nRedo today: attention.softmax, masks.causal\n" in text  # where a terminal ends
     assert progress_card(START).text.startswith(
         "Redo today: attention.softmax (A stable softmax), due since 2025-12-30, 2 days"
     )
@@ -424,7 +426,7 @@ def notes_in(data: bytes, folder: Path) -> dict[str, tuple[str, str]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None
         path = Path(archive.extract("collection.anki2", folder))
-    with sqlite3.connect(path) as collection:
+    with contextlib.closing(sqlite3.connect(path)) as collection:
         assert collection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         rows = collection.execute("SELECT guid, flds, tags FROM notes").fetchall()
         assert collection.execute("SELECT count(*) FROM cards").fetchone() == (len(rows),)
@@ -439,6 +441,7 @@ def notes_in(data: bytes, folder: Path) -> dict[str, tuple[str, str]]:
 def test_every_exercise_makes_a_card_and_the_same_notes_at_every_export(tmp_path: Path) -> None:
     made = anki.cards(list(catalogue().values()), {})
     assert len({card.identity for card in made}) == len(made)
+    assert len({card.front for card in made}) == len(made)
     assert sum(card.identity[0] == "exercise" for card in made) == len(catalogue())
     first = notes_in(anki.package(made, 1e9), tmp_path)
     again = notes_in(anki.package(made), tmp_path)

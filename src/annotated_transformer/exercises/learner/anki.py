@@ -5,12 +5,19 @@ asks what is wrong with it. Every note keeps its identity from one export to
 the next, so that importing again updates the cards and leaves their review dates alone.
 """
 
+import contextlib
 import hashlib
 import html
 import io
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+import sqlite3
+import tempfile
+import time
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from annotated_transformer.errors import CallError
@@ -115,32 +122,42 @@ def package(notes: Sequence[AnkiCard], timestamp: float | None = None) -> bytes:
                 sort_field=" ".join(note.identity),
             )
         )
+    return _zipped(genanki.Package(list(decks.values())), timestamp or time.time())
+
+
+def _zipped(package: Any, timestamp: float) -> bytes:
+    """What the package's own write_to_file does, which leaves its collection in the temp folder."""
     written = io.BytesIO()
-    genanki.Package(list(decks.values())).write_to_file(written, timestamp)
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(written, "w") as archive:
+        path = Path(folder) / "collection.anki2"
+        with contextlib.closing(sqlite3.connect(path)) as collection, collection:
+            ids = itertools.count(int(timestamp * 1000))
+            package.write_to_db(collection.cursor(), timestamp, ids)
+        archive.write(path, path.name, zipfile.ZIP_DEFLATED)
+        archive.writestr("media", "{}")
     return written.getvalue()
 
 
-def _telling(exercise: Exercise, number: int, made: Sequence[str]) -> Iterator[Mistake]:
-    """The mistakes worth a card: those made, and the first of the bank, each sentence once.
+def _telling(exercise: Exercise, number: int, made: Sequence[str]) -> list[Mistake]:
+    """The mistakes worth a card: those made, and the first of the bank, each front once.
 
     Left out are answers to a question (the question is on the exercise's own card), two mistakes
     at once (each has its own entry), and sentences of one part, whose front would be the back.
     """
     if exercise.asks_for_answers:
-        return
-    wanted = {part for name in made for part in name.split("+")}
-    seen: set[str] = set()
-    others = 0
-    for mistake in exercise.mistakes:
-        _, rest = _parted(mistake.sentence)
-        if not rest or "+" in mistake.name or mistake.sentence in seen:
-            continue
-        if mistake.name not in wanted:
-            others += 1
-            if others > number:
-                continue
-        seen.add(mistake.sentence)
-        yield mistake
+        return []
+    names = {part for name in made for part in name.split("+")}
+    usable = [m for m in exercise.mistakes if "+" not in m.name and _parted(m.sentence)[1]]
+    own = _each_front_once([mistake for mistake in usable if mistake.name in names])
+    every = _each_front_once([*own, *usable])
+    return every[: len(own) + number]
+
+
+def _each_front_once(mistakes: Sequence[Mistake]) -> list[Mistake]:
+    first: dict[str, Mistake] = {}
+    for mistake in mistakes:
+        first.setdefault(_parted(mistake.sentence)[0], mistake)
+    return list(first.values())
 
 
 def _parted(sentence: str) -> tuple[str, str]:

@@ -157,7 +157,8 @@ def progress_card(day: datetime.date | None = None) -> Card:
         own = [row for row in rows if row.chapter == chapter.chapter]
         lines += ["", f"{chapter.title}: {chapter.counts}", *_as_text(own)]
         inner.append(_as_details(chapter, own))
-    lines += ["", *([remark] if remark else []), summary]
+    again = [f"Redo today: {', '.join(row.id for row in due)}"] if due else []
+    lines += ["", *([remark] if remark else []), *again, summary]  # a terminal shows the end
     inner += [prose(remark) if remark else "", f"<p><strong>{html.escape(summary)}</strong></p>"]
     return Card("\n".join(lines), _STYLE + frame("".join(inner), "Progress"))
 
