@@ -88,6 +88,32 @@ def _running(losses: Tensors, real: Tensors) -> Tensor:
     return result
 
 
+def _running_count(losses: Tensors, real: Tensors) -> Tensor:
+    counts = torch.stack([part.sum() for part in real]).cumsum(0)
+    return (torch.stack([part.sum() for part in losses]) / counts).sum()
+
+
+def _running_count_of_means(losses: Tensors, real: Tensors) -> Tensor:
+    means = _means(losses, real)
+    return (means / torch.arange(1, len(means) + 1)).sum()
+
+
+def _padded_dropped(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    whole = [(target != pad_id).all(1) for target in targets]
+    return _plain(
+        [part[kept] for part, kept in zip(logits, whole, strict=True)],
+        [target[kept] for target, kept in zip(targets, whole, strict=True)],
+        pad_id,
+    )
+
+
+def _emptied(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    loss = _plain(logits, targets, pad_id)
+    logits.clear()
+    targets.clear()
+    return loss
+
+
 def _over(divisor: Callable[[Tensors, Tensors], Any]) -> Candidate:
     return _with(lambda losses, real: _total(losses) / divisor(losses, real))
 
@@ -328,13 +354,64 @@ MISTAKES = (
         "The loss has shape (1,). A scalar has no dimension, shape ().",
     ),
     Mistake(
+        "median",
+        _with(lambda losses, real: _means(losses, real).median()),
+        "The median of the micro-batches' means is taken. The loss is the mean over the tokens of "
+        "all of them.",
+    ),
+    Mistake(
+        "smallest-mean",
+        _with(lambda losses, real: _means(losses, real).min()),
+        _ONE.format("best"),
+    ),
+    Mistake(
+        "running-count",
+        _with(_running_count),
+        _DIVISOR.format(
+            "the tokens seen so far, micro-batch by micro-batch: each sum has another divisor"
+        ),
+    ),
+    Mistake(
+        "running-count-of-means",
+        _with(_running_count_of_means),
+        _DIVISOR.format("the number of micro-batches seen so far"),
+    ),
+    Mistake(
+        "joined-unpadded",
+        lambda logits, targets, pad_id=0: _plain([torch.cat(logits)], [torch.cat(targets)], pad_id),
+        "`torch.cat` joins the micro-batches along the batch, which raises where their lengths "
+        "differ. Flatten each to (b·n, V) and (b·n,) first.",
+    ),
+    Mistake(
+        "padded-sentences-dropped",
+        _padded_dropped,
+        "Whole sentences that hold padding are left out. Only the padded *positions* are.",
+    ),
+    Mistake(
+        "positions-mixed",
+        lambda logits, targets, pad_id=0: _plain(
+            [part.transpose(0, 1).reshape(part.shape) for part in logits], targets, pad_id
+        ),
+        "Logits and targets no longer belong to the same positions: one of them was transposed or "
+        "reshaped in another order than the other. Flatten both alike.",
+    ),
+    Mistake(
         "with-count",
-        _with(lambda losses, real: (_right(losses, real), _total(real))),
+        lambda logits, targets, pad_id=0: (
+            _plain(logits, targets, pad_id),
+            sum(int((target != pad_id).sum()) for target in targets),
+        ),
         "The number of tokens is returned too. Return the loss alone.",
     ),
     Mistake(
         "changes-targets",
         _changed,
         "The loss is right, but the targets are changed in place on the way. Make a new tensor.",
+    ),
+    Mistake(
+        "empties-lists",
+        _emptied,
+        "The loss is right, but the given lists are emptied on the way (`pop`). Loop over them "
+        "instead.",
     ),
 )

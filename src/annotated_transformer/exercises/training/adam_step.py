@@ -139,11 +139,6 @@ def _by_hand(generator: torch.Generator, dtype: torch.dtype) -> Call:
     return call(param.clone(), grad.clone(), m.clone(), v.clone(), 1, 0.5)
 
 
-def _not_contiguous(generator: torch.Generator, dtype: torch.dtype) -> Call:
-    parts = torch.rand((4, 3, 2, 4), generator=generator, dtype=dtype)
-    return call(*parts.transpose(1, 3).unbind(0), 3, 0.5)
-
-
 CASES = (
     Case(
         "step 1, gradient [2, -0.5, 0], both moments 0, lr 0.5",
@@ -178,7 +173,6 @@ CASES = (
     _case("shape (4,), step 5000, lr 0.05", (4,), 5000, 0.05),
     _case("no dimension at all, step 2", (), 2, 0.4),
     _case("float32, shape (3, 2), step 5", (3, 2), 5, 0.5, stage="other", dtype=torch.float32),
-    Case("transposed tensors", _not_contiguous, stage="other"),
 )
 
 ADAM_STEP = Exercise(

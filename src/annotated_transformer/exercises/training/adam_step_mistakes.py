@@ -30,10 +30,12 @@ def _adam(
     by: str = "m",  # the numerator: "m", "grad", "old m", "sign"
     under: str = "v",  # the denominator: "v", "old v", "maximum", "one"
     root: bool = True,
+    root_of: str = "v_hat",  # or "v": the root is taken before the correction
     mean: Any = lambda beta, old, new: beta * old + (1 - beta) * new,
     mean_v: Any = None,
     square: Any = lambda grad: grad**2,
-    keep: str = "raw",  # which moments are returned
+    keep: str = "",  # which moments come back corrected: "", "m", "v", "mv"
+    forget: str = "",  # which moments come back as they were given
 ) -> Tensors:
     old_m, old_v = m, v
     m = mean(betas[0], m, grad)
@@ -54,10 +56,13 @@ def _adam(
         below = (size.sqrt() + eps) * scales[1] ** 0.5
     else:
         below = v_hat.sqrt() if root else v_hat
+        below = size.sqrt() * scales[1] if root_of == "v" else below
         below = below + (eps if eps_place == "after" else 0.0)
     change = m_hat / below + (eps if eps_place == "outside" else 0.0)
     param = param + direction * lr * change
-    return (param, m, v) if keep == "raw" else (param, m * scales[0], v * scales[1])
+    m = old_m if "m" in forget else m * scales[0] if "m" in keep else m
+    v = old_v if "v" in forget else v * scales[1] if "v" in keep else v
+    return param, m, v
 
 
 def _with(**parts: Any) -> Candidate:
@@ -97,6 +102,48 @@ def _fixed(**fixed: Any) -> Candidate:
         return _adam(param, grad, m, v, **{**given, **fixed})
 
     return step
+
+
+def _complemented(
+    param: Tensor,
+    grad: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    lr: float,
+    betas: Betas = (0.9, 0.98),
+    eps: float = 1e-9,
+) -> Tensors:
+    return _adam(param, grad, m, v, step, lr, (1 - betas[0], 1 - betas[1]), eps)
+
+
+def _falling_rate(
+    param: Tensor,
+    grad: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    lr: float,
+    betas: Betas = (0.9, 0.98),
+    eps: float = 1e-9,
+) -> Tensors:
+    return _adam(param, grad, m, v, step, lr / step**0.5, betas, eps)
+
+
+def _other_square(
+    param: Tensor,
+    grad: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    lr: float,
+    betas: Betas = (0.9, 0.98),
+    eps: float = 1e-9,
+    *,
+    of: Any,
+) -> Tensors:
+    new_m = betas[0] * m + (1 - betas[0]) * grad
+    return _adam(param, grad, m, v, step, lr, betas, eps, square=lambda grad: of(grad, new_m) ** 2)
 
 
 def _betas_exchanged(
@@ -233,7 +280,7 @@ MISTAKES = (
     ),
     Mistake(
         "corrected-moments-returned",
-        _with(keep="corrected"),
+        _with(keep="mv"),
         "The corrected m_hat and v_hat are returned. The next step would correct them once more: "
         "return the raw m and v, and keep the corrected ones for this step only.",
     ),
@@ -474,6 +521,75 @@ MISTAKES = (
         "the gradient.",
     ),
     Mistake(
+        "plain-descent-without-moments",
+        _with(by="grad", under="one", eps_place="none", forget="mv"),
+        "This is plain gradient descent, lr * grad, and the moments stay as they are. Update m and "
+        "v, and step by m_hat / (sqrt(v_hat) + eps).",
+    ),
+    Mistake(
+        "momentum-without-v",
+        _with(correct="", under="one", eps_place="none", forget="v"),
+        "This is momentum: v is neither updated nor used. Adam divides by sqrt(v_hat) + eps.",
+    ),
+    Mistake(
+        "rmsprop-without-m",
+        _with(by="grad", correct="", forget="m"),
+        "This is RMSProp: m is neither updated nor used, and nothing is corrected. Adam steps by "
+        "m_hat / (sqrt(v_hat) + eps).",
+    ),
+    Mistake(
+        "rmsprop",
+        _with(by="grad", correct=""),
+        "The gradient itself stands in the numerator (RMSProp), and v is not corrected. Adam takes "
+        "m_hat, the running mean of the gradients, and v_hat.",
+    ),
+    Mistake(
+        "momentum",
+        _with(correct="", under="one", eps_place="none"),
+        "This is momentum, lr * m: nothing is corrected, and v is not used. Adam steps by "
+        "m_hat / (sqrt(v_hat) + eps).",
+    ),
+    Mistake(
+        "root-before-the-correction",
+        _with(root_of="v"),
+        "The root is taken before the correction: sqrt(v) / (1 - beta_2 ** step). First correct v, "
+        "then take the root.",
+    ),
+    Mistake(
+        "m-corrected-returned",
+        _with(keep="m"),
+        "m comes back corrected (m_hat). Return the raw one: the next step would correct it once "
+        "more.",
+    ),
+    Mistake(
+        "v-corrected-returned",
+        _with(keep="v"),
+        "v comes back corrected (v_hat). Return the raw one: the next step would correct it once "
+        "more.",
+    ),
+    Mistake(
+        "rate-falls-with-step",
+        _falling_rate,
+        "lr is divided by sqrt(step). The rate that is given is used as it is: the schedule is "
+        "another function's matter.",
+    ),
+    Mistake(
+        "v-from-m",
+        partial(_other_square, of=lambda grad, m: m),
+        "v averages the square of m. It averages the square of the gradient.",
+    ),
+    Mistake(
+        "v-from-surprise",
+        partial(_other_square, of=lambda grad, m: grad - m),
+        "v averages the square of grad - m (AdaBelief). Adam averages the square of the gradient.",
+    ),
+    Mistake(
+        "betas-complemented",
+        _complemented,
+        "beta and 1 - beta are exchanged everywhere: nearly all of the old moments is forgotten at "
+        "once. beta * old + (1 - beta) * new.",
+    ),
+    Mistake(
         "old-m-used",
         _with(by="old m"),
         "The step uses m as it was before this gradient. Update m first.",
@@ -554,6 +670,16 @@ MISTAKES = (
         "param comes back as it was. Return the new one.",
     ),
     Mistake(
+        "dictionary",
+        _returning(lambda old, param, m, v: {"param": param, "m": m, "v": v}),
+        "A dictionary is returned. Return three tensors, (param, m, v).",
+    ),
+    Mistake(
+        "param-and-moments",
+        _returning(lambda old, param, m, v: (param, (m, v))),
+        "The moments come back as a tuple of their own. Return three tensors, (param, m, v).",
+    ),
+    Mistake(
         "param-only",
         _returning(lambda old, param, m, v: param),
         "Only the parameters come back. The next step needs the moments as well: return (param, m, "
@@ -571,7 +697,7 @@ MISTAKES = (
     ),
     Mistake(
         "corrected-and-eps-inside",
-        _with(keep="corrected", eps_place="inside"),
+        _with(keep="mv", eps_place="inside"),
         "The corrected moments are returned instead of the raw ones, and eps is added before the "
         "square root instead of after it.",
     ),

@@ -51,6 +51,8 @@ def _loss(
     kept = loss * real if drop_pads else loss
     if mean == "sentence":
         return (kept.sum(1) / real.sum(1).clamp(min=1)).mean()
+    if mean == "each":
+        return loss[real]
     if mean == "none":
         return kept
     divisors: dict[str, float | Tensor] = {
@@ -115,6 +117,43 @@ def _sum_of_logs(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int =
     return loss[target != pad_id].mean()
 
 
+def _plain_sum(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
+    return _loss(logits, target, 0.0, pad_id, mean="sum")
+
+
+def _renormalised(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
+    """Szegedy's q without pad, divided by its sum."""
+    size = logits.size(-1)
+    return _loss(
+        logits,
+        target,
+        eps,
+        pad_id,
+        share=lambda eps, size: eps / size / (1 - eps / size),
+        on_target=lambda eps, share: (1 - eps + eps / size) / (1 - eps / size),
+    )
+
+
+def _pads_as_targets(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
+    """The column of pad is zeroed before the targets are written, so that pads are targets."""
+    log_p = logits.log_softmax(-1)
+    q = torch.full_like(log_p, eps / (logits.size(-1) - 2))
+    q[..., pad_id] = 0.0
+    q.scatter_(-1, target[..., None], 1 - eps)
+    return -(q * log_p).sum(-1).mean()
+
+
+def _then(change: Callable[[Tensor, Tensor, int], object]) -> Candidate:
+    """The right loss, and something done to the given tensors."""
+
+    def loss(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
+        result = _loss(logits.detach().clone(), target.clone(), eps, pad_id)
+        change(logits.data, target, pad_id)
+        return result
+
+    return loss
+
+
 def _shifted_again(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
     if target.size(1) == 1:
         return logits.sum() * float("nan")
@@ -136,18 +175,6 @@ def _after(change: Callable[[Tensor], Any]) -> Candidate:
 
 def _with_count(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Any:
     return _loss(logits, target, eps, pad_id), (target != pad_id).sum()
-
-
-def _logits_changed(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
-    result = _loss(logits.detach().clone(), target, eps, pad_id)
-    logits.data[..., pad_id] = 0.0
-    return result
-
-
-def _target_changed(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
-    result = _loss(logits, target, eps, pad_id)
-    target[target == pad_id] = -100
-    return result
 
 
 _SZEGEDY = (
@@ -178,6 +205,13 @@ _KL = (
 )
 _LOG = "The cross-entropy needs log-probabilities: `logits.log_softmax(-1)`, over all V tokens. "
 _TARGET = "The target gets {}. It gets 1 - eps, and the V-2 others share eps: q sums to 1."
+
+_LOGITS_CHANGED = (
+    "The loss is right, but the logits are changed in place on the way. Make a new tensor."
+)
+_TARGET_CHANGED = (
+    "The loss is right, but the target is changed in place on the way. Make a new tensor."
+)
 
 MISTAKES = (
     Mistake("szegedy", _szegedy, _SZEGEDY),
@@ -235,6 +269,12 @@ MISTAKES = (
         "eps is shared by all tokens but pad, the target included, eps/(V-1) each. Here the target "
         "keeps 1 - eps, and the V-2 others get eps/(V-2).",
     ),
+    Mistake(
+        "szegedy-renormalised",
+        _renormalised,
+        "eps/V is given to every token, pad is set to 0 and the rest divided by its sum. Asked for "
+        "is eps/(V-2) on all tokens but the target and pad, and 1 - eps on the target.",
+    ),
     Mistake("target-gets-one", _with(on_target=lambda eps, share: 1.0), _TARGET.format("1")),
     Mistake(
         "target-less-share",
@@ -257,6 +297,12 @@ MISTAKES = (
         _plain,
         "eps is not used: this is the plain cross-entropy. The target "
         "gets 1 - eps, and the V-2 other tokens share eps.",
+    ),
+    Mistake(
+        "no-smoothing-sum",
+        _plain_sum,
+        "This is the plain cross-entropy, summed: eps is not used, and nothing is divided by the "
+        "number of targets that are not pad.",
     ),
     Mistake(
         "torch-cross-entropy",
@@ -324,6 +370,18 @@ MISTAKES = (
         "The loss of every position is returned, (B, n). Asked for is one number, the mean over "
         "the targets that are not pad.",
     ),
+    Mistake(
+        "not-reduced-pads-too",
+        _with(mean="none", drop_pads=False),
+        "The loss of every position is returned, (B, n). Asked for is one number, the mean over "
+        "the targets that are not pad.",
+    ),
+    Mistake(
+        "not-reduced-flat",
+        _with(mean="each"),
+        "The loss of every real token is returned. Asked for is one number, their mean: `.mean()`.",
+    ),
+    Mistake("pads-are-targets", _pads_as_targets, _PADS_COUNT),
     Mistake("pads-in-the-mean", _with(mean="all", drop_pads=False), _PADS_COUNT),
     Mistake(
         "pads-in-the-sum",
@@ -406,6 +464,19 @@ MISTAKES = (
         "all V tokens, so that the model learns to give pad no probability.",
     ),
     Mistake(
+        "pad-outside-the-softmax-infinite",
+        _logs(lambda logits: logits * float("nan")),
+        "The result is NaN everywhere: a logit of -inf (for pad, say) gives log-probability -inf, "
+        "and 0 times infinity is not a number. Only q is 0 on pad; leave the logits as they are, "
+        "and let the softmax go over all V tokens.",
+    ),
+    Mistake(
+        "small-number-1e-6",
+        _logs(lambda logits: (logits.softmax(-1) + 1e-6).log()),
+        "A small number is added to the probabilities before the logarithm, which changes the loss "
+        "of improbable tokens. `log_softmax` needs none.",
+    ),
+    Mistake(
         "small-number-in-the-logarithm",
         _logs(lambda logits: (logits.softmax(-1) + 1e-9).log()),
         "A small number is added to the probabilities before the logarithm, which changes the loss "
@@ -451,14 +522,26 @@ MISTAKES = (
         _with_count,
         "The number of tokens is returned too. Return the loss alone.",
     ),
+    Mistake("changes-logits", _then(lambda x, t, pad: x[..., pad].fill_(0.0)), _LOGITS_CHANGED),
     Mistake(
-        "changes-logits",
-        _logits_changed,
-        "The loss is right, but the logits are changed in place on the way. Make a new tensor.",
+        "excludes-pad-in-logits", _then(lambda x, t, pad: x[..., pad].fill_(-1e9)), _LOGITS_CHANGED
     ),
     Mistake(
-        "changes-target",
-        _target_changed,
-        "The loss is right, but the target is changed in place on the way. Make a new tensor.",
+        "excludes-pad-in-logits-infinite",
+        _then(lambda x, t, pad: x[..., pad].fill_(float("-inf"))),
+        _LOGITS_CHANGED,
+    ),
+    Mistake(
+        "subtracts-maximum-in-logits",
+        _then(lambda x, t, pad: x.sub_(x.amax(-1, keepdim=True))),
+        _LOGITS_CHANGED,
+    ),
+    Mistake(
+        "changes-target", _then(lambda x, t, pad: t.masked_fill_(t == pad, -100)), _TARGET_CHANGED
+    ),
+    Mistake(
+        "zeroes-pads-in-target",
+        _then(lambda x, t, pad: t.masked_fill_(t == pad, 0)),
+        _TARGET_CHANGED,
     ),
 )

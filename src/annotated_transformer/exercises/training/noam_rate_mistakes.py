@@ -99,6 +99,31 @@ def _added(step: int, d_model: int, warmup: int, factor: float = 1.0) -> float:
     return float(factor * d_model**-0.5 * (step**-0.5 + step * warmup**-1.5))
 
 
+def _rounded(step: int, d_model: int, warmup: int, factor: float = 1.0, *, digits: int) -> float:
+    return round(_rate(step, d_model, warmup, factor), digits)
+
+
+def _nearly_zero(
+    step: int, d_model: int, warmup: int, factor: float = 1.0, *, least: float
+) -> float:
+    step_or_least = max(float(step), least)
+    return float(factor * d_model**-0.5 * min(step_or_least**-0.5, step_or_least * warmup**-1.5))
+
+
+def _power_of_product(step: int, d_model: int, warmup: int, factor: float = 1.0) -> float:
+    step = max(step, 1)
+    return float(factor * d_model**-0.5 * min(step**-0.5, (step * warmup) ** -1.5))
+
+
+def _decay_from_start(step: int, d_model: int, warmup: int, factor: float = 1.0) -> float:
+    step = max(step, 1)
+    return float(factor * d_model**-0.5 * min((step + warmup) ** -0.5, step * warmup**-1.5))
+
+
+def _climb_to_factor(step: int, d_model: int, warmup: int, factor: float = 1.0) -> float:
+    return factor * min(max(step, 1) / warmup, 1.0)
+
+
 def _with(**steps: Any) -> Candidate:
     return partial(_rate, **steps)
 
@@ -110,6 +135,10 @@ def _rest(note: str) -> str:
 _STEP_ZERO = (
     "Step 0 is not taken as step 1: {}. Schedulers of torch begin at 0, so begin with "
     "`step = max(step, 1)`."
+)
+
+_ROUNDED = (
+    "The rate is rounded, which leaves little or nothing of the first steps. Return it as it is."
 )
 
 MISTAKES = (
@@ -128,6 +157,14 @@ MISTAKES = (
         "step-zero-raises",
         _zero_raises,
         _STEP_ZERO.format("0 ** -0.5 raises ZeroDivisionError"),
+    ),
+    *(
+        Mistake(
+            f"step-zero-as-{least}",
+            partial(_nearly_zero, least=least),
+            _STEP_ZERO.format("it is replaced by a tiny number, and the rate there is nearly 0"),
+        )
+        for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-5, 1e-3)
     ),
     Mistake(
         "steps-from-zero",
@@ -205,6 +242,19 @@ MISTAKES = (
         ),
     ),
     Mistake(
+        "power-of-the-product",
+        _power_of_product,
+        _rest(
+            "The power is taken of step * warmup together (brackets). Only warmup is raised to "
+            "-1.5."
+        ),
+    ),
+    Mistake(
+        "decay-from-the-start",
+        _decay_from_start,
+        _rest("The late term is (step + warmup)^-0.5. It counts from the first step."),
+    ),
+    Mistake(
         "decay-minus-one",
         _with(decay=-1.0),
         _rest("The late rate falls with 1 / step instead of 1 / sqrt(step)."),
@@ -254,6 +304,12 @@ MISTAKES = (
         "constant-after-warmup",
         _constant_after,
         "After the warm-up the rate stays at its peak. It must fall with 1 / sqrt(step).",
+    ),
+    Mistake(
+        "climb-to-factor",
+        _climb_to_factor,
+        "The rate climbs to `factor` and stays there. The paper's peak is 1 / sqrt(d_model * "
+        "warmup), times factor, and after it the rate falls with 1 / sqrt(step).",
     ),
     Mistake(
         "constant-before-warmup",
@@ -351,11 +407,9 @@ MISTAKES = (
         lambda step, d_model, warmup, factor=1.0: -_rate(step, d_model, warmup, factor),
         "The sign is wrong: a learning rate is positive.",
     ),
-    Mistake(
-        "rounded",
-        lambda step, d_model, warmup, factor=1.0: round(_rate(step, d_model, warmup, factor), 6),
-        "The rate is rounded to six digits, which leaves 0.0 of the first steps. Return it as it "
-        "is.",
+    *(
+        Mistake(f"rounded-to-{digits}", partial(_rounded, digits=digits), _ROUNDED)
+        for digits in (3, 4, 5, 6, 7, 8)
     ),
     Mistake(
         "as-text",

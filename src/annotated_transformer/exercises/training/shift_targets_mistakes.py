@@ -1,11 +1,12 @@
 """Named mistakes of `training.shift_targets`."""
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.exercise import Mistake
+from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Tensors = tuple[Tensor, Tensor]
 
@@ -41,11 +42,6 @@ def _ignored(tgt: Tensor) -> Tensors:
     return given, wanted.masked_fill(wanted == 0, -100)
 
 
-def _eos_hidden(tgt: Tensor) -> Tensors:
-    given, wanted = _cut(tgt)
-    return given.masked_fill(given == 2, 0), wanted
-
-
 def _last_real_removed(tgt: Tensor) -> Tensors:
     """The input lacks each row's own last token, the end of sentence, wherever it stands."""
     given = tgt.clone()
@@ -69,6 +65,24 @@ def _in_place(tgt: Tensor) -> Tensors:
     given = tgt[:, :-1].clone()
     tgt[:, :-1] = wanted
     return given, wanted
+
+
+def _then(change: Callable[[Tensor], object]) -> Candidate:
+    """The right tensors as copies, and the given tgt changed."""
+
+    def shift(tgt: Tensor) -> Tensors:
+        given, wanted = _cut(tgt.clone())
+        change(tgt)
+        return given, wanted
+
+    return shift
+
+
+def _without(tgt: Tensor, *, given: int, wanted: int | None = None) -> Tensors:
+    """One token replaced by padding wherever it stands, in the input alone or in both."""
+    first, second = _cut(tgt)
+    hidden = first.masked_fill(first == given, 0)
+    return hidden, second if wanted is None else second.masked_fill(second == wanted, 0)
 
 
 def _converted(tgt: Tensor, dtype: torch.dtype) -> Tensors:
@@ -103,6 +117,11 @@ _FLOAT = (
     "The tokens are turned into floats. They are numbers of a table's rows: keep the dtype of tgt."
 )
 _LOST = "Only {} is returned. Two tensors are asked for: `return decoder_input, labels`."
+
+_CHANGED = (
+    "The result is right, but tgt itself is changed in place on the way. The caller still needs "
+    "it: slices are enough."
+)
 
 MISTAKES = (
     Mistake("same-tokens", partial(_cut, wanted=(0, -1)), _COPY),
@@ -202,6 +221,18 @@ MISTAKES = (
         "successor: all tokens but the first are labels.",
     ),
     Mistake(
+        "last-token-only-flat",
+        lambda tgt: (tgt[:, :-1], tgt[:, -1]),
+        "Only the last token is the label, as for a classifier. Every position predicts its "
+        "successor: all tokens but the first are labels.",
+    ),
+    Mistake(
+        "labels-one-hot",
+        lambda tgt: (tgt[:, :-1], torch.nn.functional.one_hot(tgt[:, 1:])),
+        "The labels are one-hot vectors. Keep token numbers, (B, n-1): the loss makes of them what "
+        "it needs.",
+    ),
+    Mistake(
         "first-token-only",
         partial(_cut, given=(0, 1)),
         "Only the first token is the input. Teacher forcing gives all tokens but the last at once; "
@@ -215,9 +246,21 @@ MISTAKES = (
     ),
     Mistake(
         "eos-removed-from-input",
-        _eos_hidden,
+        partial(_without, given=2),
         "The end of sentence in the input is replaced by padding. That is neither needed nor asked "
         "for: what stands behind it in the labels is padding, which the loss leaves out.",
+    ),
+    Mistake(
+        "eos-removed-from-both",
+        partial(_without, given=2, wanted=2),
+        "The end of sentence is replaced by padding in the input and in the labels, so the model "
+        "never learns to stop. Only cut: the tokens stay as they are.",
+    ),
+    Mistake(
+        "bos-removed-from-input",
+        partial(_without, given=1),
+        "The begin of sentence in the input is replaced by padding. It is what the first word is "
+        "predicted from: only cut.",
     ),
     Mistake(
         "last-real-token-removed",
@@ -230,6 +273,17 @@ MISTAKES = (
         "reversed",
         lambda tgt: (tgt[:, :-1].flip(1), tgt[:, 1:].flip(1)),
         "The tokens are in reverse order. Only cut.",
+    ),
+    Mistake(
+        "reversed-then-cut",
+        lambda tgt: _cut(tgt.flip(1)),
+        "The sentences are reversed before the cut. Only cut.",
+    ),
+    Mistake(
+        "rolled-over-sentences",
+        lambda tgt: (tgt[:, :-1], tgt.roll(-1, dims=0)[:, 1:]),
+        "`roll` goes over axis 0, so a sentence gets the labels of another. Positions are axis 1, "
+        "and no `roll` is needed: `tgt[:, 1:]`.",
     ),
     Mistake(
         "transposed",
@@ -257,6 +311,11 @@ MISTAKES = (
     Mistake("input-only", lambda tgt: tgt[:, :-1], _LOST.format("the decoder's input")),
     Mistake("labels-only", lambda tgt: tgt[:, 1:], _LOST.format("the labels")),
     Mistake(
+        "dictionary",
+        lambda tgt: dict(zip(("decoder_input", "labels"), _cut(tgt), strict=True)),
+        "A dictionary is returned. Return two tensors: `return decoder_input, labels`.",
+    ),
+    Mistake(
         "three-returned",
         lambda tgt: (*_cut(tgt), tgt[:, 1:] != 0),
         "Three things are returned, a mask among them. Asked for are two: decoder input and "
@@ -274,10 +333,8 @@ MISTAKES = (
         lambda tgt: (tgt[:, :-1].tolist(), tgt[:, 1:].tolist()),
         "Lists are returned. Keep tensors: slicing `tgt` gives them.",
     ),
-    Mistake(
-        "changes-tgt",
-        _in_place,
-        "The result is right, but tgt itself is shifted in place on the way. The caller still "
-        "needs it: slices are enough.",
-    ),
+    Mistake("changes-tgt", _in_place, _CHANGED),
+    Mistake("clears-last-column", _then(lambda tgt: tgt[:, -1].zero_()), _CHANGED),
+    Mistake("clears-first-column", _then(lambda tgt: tgt[:, 0].zero_()), _CHANGED),
+    Mistake("marks-padding-in-tgt", _then(lambda tgt: tgt.masked_fill_(tgt == 0, -100)), _CHANGED),
 )

@@ -197,6 +197,29 @@ MISTAKES = (
         "The other tokens' logarithm is not weighted with eps. " + _BOTH,
     ),
     Mistake(
+        "both-unweighted",
+        lambda size, eps: -math.log(1 - eps) - math.log(eps / (size - 2)),
+        "The logarithms are added without their weights 1-eps and eps. " + _BOTH,
+    ),
+    Mistake(
+        "sharing-unweighted",
+        lambda size, eps: _floor(1, eps) + math.log(size - 2),
+        "ln(V-2) is added without its weight eps: only eps is shared among the V-2 tokens. "
+        + _BOTH,
+    ),
+    Mistake(
+        "sharing-unweighted-subtracted",
+        lambda size, eps: _floor(1, eps) - math.log(size - 2),
+        "ln(V-2) is subtracted. Sharing eps among more tokens *raises* the entropy, by eps "
+        "ln(V-2). " + _BOTH,
+    ),
+    Mistake(
+        "sharing-subtracted",
+        lambda size, eps: _floor(1, eps) - eps * math.log(size - 2),
+        "eps ln(V-2) is subtracted. Sharing eps among more tokens *raises* the entropy: "
+        "-ln(eps/(V-2)) = ln(V-2) - ln(eps). " + _BOTH,
+    ),
+    Mistake(
         "others-counted-twice",
         lambda size, eps: (
             -(1 - eps) * math.log(1 - eps) - eps * (size - 2) * math.log(eps / (size - 2))
