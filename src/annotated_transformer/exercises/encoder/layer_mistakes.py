@@ -293,8 +293,12 @@ ENCODER_LAYER_MISTAKES = (
             _layer(WRONG_WIRINGS[wiring][1], WRONG_WIRINGS[wiring][1], attend=_MASKS[name][1]),
             f"In both sub-layers {WRONG_WIRINGS[wiring][0]} {_MASKS[name][0]}".strip(),
         )
-        for wiring in ("pre-norm", "no-residual", "no-norm")
-        for name in ("mask-dropped", "mask-inverted", "causal")
+        for wiring, names in (
+            ("pre-norm", tuple(_MASKS)),
+            ("no-residual", ("mask-dropped", "mask-inverted", "causal")),
+            ("no-norm", ("mask-dropped", "mask-inverted", "causal")),
+        )
+        for name in names
     ),
     *(
         Mistake(
