@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -462,6 +463,19 @@ def test_tensors_come_back_with_their_numbers(dtype: torch.dtype) -> None:
     assert (plain.shape, plain.dtype) == ((3, 2), str(dtype).removeprefix("torch."))
     assert plain.array is not None
     assert plain.array.tolist() == tensor.tolist()
+
+
+def test_the_dictionaries_of_the_standard_library_come_back_as_dictionaries() -> None:
+    """A `state_dict()` is an OrderedDict; sums are often gathered in a defaultdict."""
+    for kind in (OrderedDict, lambda items: defaultdict(list, items), Counter):
+        plain = to_plain(kind({"b": 2, "a": 1}))
+        assert type(plain) is dict
+        assert plain == {"a": 1, "b": 2}
+
+    class Lying(dict[str, int]):
+        pass
+
+    assert to_plain(Lying(a=1)) == Foreign("Lying")
 
 
 def test_what_is_no_plain_value_comes_back_as_its_class() -> None:

@@ -8,6 +8,7 @@ pickle; the parent builds NumPy arrays from it and compares those.
 import json
 import math
 import struct
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ MAX_DEPTH = 40
 MAX_TEXT = 2_000  # characters of one string
 
 _PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
+_DICTIONARIES = (dict, OrderedDict, defaultdict, Counter)  # a state_dict() is an OrderedDict
 _NUMPY_NUMBERS = (np.number, np.bool_)
 _WITHOUT_OVERRIDES = torch._C.DisableTorchFunctionSubclass
 _DTYPE_NAMES = {
@@ -82,7 +84,7 @@ class Packer:
         if kind is list or kind is tuple:
             items = [self.pack(item, depth + 1) for item in value[:MAX_NODES]]
             return {"t": kind.__name__, "v": items}
-        if kind is dict:
+        if kind in _DICTIONARIES:
             return self._pack_dict(value, depth)
         if isinstance(value, torch.Tensor):
             return self._pack_tensor(value)
@@ -99,7 +101,7 @@ class Packer:
     def _pack_dict(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
         pairs = [
             [self.pack(key, depth + 1), self.pack(item, depth + 1)]
-            for key, item in list(value.items())[:MAX_NODES]
+            for key, item in list(dict.items(value))[:MAX_NODES]
         ]
         return {"t": "dict", "v": pairs}
 
