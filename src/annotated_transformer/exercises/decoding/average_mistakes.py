@@ -41,6 +41,7 @@ _INTEGERS = (
     "state the model was ever in, and it may not even be whole. Copy them from the last "
     "checkpoint, `tensor.is_floating_point()` tells which is which."
 )
+_AND_DTYPE = " Besides, floating tensors lose their dtype."
 _WHICH_INTEGERS = (
     "Integer tensors are not those of the last checkpoint. A counter has its newest value there: "
     "copy it from `states[-1]`."
@@ -57,6 +58,10 @@ _IN_PLACE = (
     "A given checkpoint is changed. `total = states[0]` is no copy, and neither is `dict(...)` of "
     "it: `+=` and `/=` write into the caller's tensors. Make new ones, `total = total + tensor`, "
     "or clone first."
+)
+_POPPED = (
+    "The list of checkpoints is changed (`pop`). Leave the caller's list as it is: loop over it, "
+    "or copy it first."
 )
 _NOT_A_MEAN = (
     "What is computed is not the arithmetic mean. Add the checkpoints up and divide by how many "
@@ -214,6 +219,42 @@ def _everything_as(dtype: torch.dtype) -> Candidate:
     return averaging(floats=lambda tensors: _mean(tensors).to(dtype))
 
 
+def _divided_in_place(states: list[State]) -> State:
+    """Each checkpoint's share is made in its own tensors."""
+    average = {}
+    for name, newest in states[-1].items():
+        if newest.is_floating_point():
+            average[name] = sum(state[name].div_(len(states)) for state in states)
+        else:
+            average[name] = newest.clone()
+    return average  # type: ignore[return-value]
+
+
+def _first_popped(states: list[State]) -> State:
+    average = averaging()(list(states))
+    states.pop(0)
+    return dict(average)
+
+
+def _last_popped(states: list[State]) -> State:
+    average = averaging()(list(states))
+    states.pop()
+    return dict(average)
+
+
+def _only_full_precision(tensors: list[Tensor]) -> Tensor:
+    return _mean(tensors) if tensors[0].itemsize > 2 else tensors[-1].clone()
+
+
+def _everything_averaged(dtype: torch.dtype) -> Candidate:
+    """Integers too, all in one dtype and left in it."""
+
+    def combine(tensors: list[Tensor]) -> Tensor:
+        return torch.stack(tensors).to(dtype).mean(0)
+
+    return averaging(combine, combine)
+
+
 MISTAKES = (
     Mistake("pairwise", averaging(_pairwise), _PAIRWISE),
     Mistake("pairwise-from-the-end", averaging(lambda ts: _pairwise(ts[::-1])), _PAIRWISE),
@@ -230,6 +271,16 @@ MISTAKES = (
     Mistake("first-for-all", lambda states: {n: t.clone() for n, t in states[0].items()}, _ONE),
     Mistake("last-left-out", averaging(lambda ts: _mean(ts[:-1] or ts)), _SOME),
     Mistake("first-left-out", averaging(lambda ts: _mean(ts[1:] or ts)), _SOME),
+    Mistake(
+        "first-not-added",
+        averaging(lambda ts: sum(ts[1:], torch.zeros_like(ts[0])) / len(ts)),
+        _SOME + " The divisor is that of all.",
+    ),
+    Mistake(
+        "last-not-added",
+        averaging(lambda ts: sum(ts[:-1], torch.zeros_like(ts[0])) / len(ts)),
+        _SOME + " The divisor is that of all.",
+    ),
     Mistake("first-and-last", averaging(lambda ts: _mean([ts[0], ts[-1]])), _SOME),
     Mistake("first-two", averaging(lambda ts: _mean(ts[:2])), _SOME),
     Mistake("last-two", averaging(lambda ts: _mean(ts[-2:])), _SOME),
@@ -250,6 +301,8 @@ MISTAKES = (
         averaging(integers=lambda ts: torch.stack(ts).double().mean(0)),
         _INTEGERS,
     ),
+    Mistake("all-averaged-in-float32", _everything_averaged(torch.float32), _INTEGERS + _AND_DTYPE),
+    Mistake("all-averaged-in-float64", _everything_averaged(torch.float64), _INTEGERS + _AND_DTYPE),
     Mistake("integers-averaged", averaging(integers=_mean_as_integer), _INTEGERS),
     Mistake("integers-rounded", averaging(integers=_rounded_mean), _INTEGERS),
     Mistake(
@@ -290,6 +343,12 @@ MISTAKES = (
         "float64) are copied from the last checkpoint. All floating dtypes are averaged: "
         "`tensor.is_floating_point()`.",
     ),
+    Mistake(
+        "half-precision-not-averaged",
+        averaging(_only_full_precision),
+        "Tensors in half precision (float16, bfloat16) are copied instead of averaged. All "
+        "floating dtypes are averaged: `tensor.is_floating_point()`.",
+    ),
     Mistake("all-in-float32", _everything_as(torch.float32), _DTYPE),
     Mistake("all-in-float64", _everything_as(torch.float64), _DTYPE),
     Mistake("all-in-float16", _everything_as(torch.float16), _DTYPE),
@@ -302,12 +361,10 @@ MISTAKES = (
     Mistake("into-a-shallow-copy", _into_a_shallow_copy, _IN_PLACE),
     Mistake("added-into-a-shallow-copy", _added_into_a_shallow_copy, _IN_PLACE),
     Mistake("into-the-last", _into_the_last, _IN_PLACE),
-    Mistake(
-        "list-used-up",
-        _popped,
-        "The list of checkpoints is emptied (`pop`). Leave the caller's list as it is: loop over "
-        "it, or copy it first.",
-    ),
+    Mistake("divided-in-place", _divided_in_place, _IN_PLACE),
+    Mistake("list-used-up", _popped, _POPPED),
+    Mistake("first-popped", _first_popped, _POPPED),
+    Mistake("last-popped", _last_popped, _POPPED),
     Mistake(
         "median",
         averaging(lambda ts: torch.stack(ts).float().median(0).values.to(ts[0].dtype)),

@@ -42,6 +42,14 @@ _EOS_UNCOUNTED = (
     "eos is not counted in L, so finished hypotheses are taken for one token shorter than they "
     "are. L is the number of generated tokens: eos was generated and counts, bos was not."
 )
+_DEFAULTS = (
+    "The defaults are not those of the statement: alpha=0.6, bos=1, eos=2. A call that leaves them "
+    "out means these."
+)
+_TWICE = (
+    "The length penalty is applied twice, perhaps once when a hypothesis enters the pool and again "
+    "at the end. Divide every total once, by ((5 + L) / 6)**alpha."
+)
 _FORMULA = (
     "The formula of the length penalty is not ((5 + L) / 6)**alpha: look at its brackets and its "
     "numbers. 5 is added to L first, the sum is divided by 6, and the whole is raised to alpha."
@@ -110,6 +118,21 @@ def _multiplied(found: Found, s: Setting) -> float:
     return found.total * ((5 + found.generated) / 6) ** s.alpha
 
 
+def _twice_for_the_finished(found: Found, s: Setting) -> float:
+    score = penalised(found, s)
+    return score / ((5 + found.generated) / 6) ** s.alpha if _has_ended(found, s) else score
+
+
+def _with_defaults(alpha: float = 0.6, bos: int = 1, eos: int = 2) -> Any:
+    """The right search with other defaults."""
+    right, usual = search_of(), (alpha, bos, eos)
+
+    def implementation(next_log_probs: Any, beam_size: int, max_len: int, *given: Any) -> Any:
+        return right(next_log_probs, beam_size, max_len, *(*given, *usual[len(given) :]))
+
+    return implementation
+
+
 CHOICE_MISTAKES = (
     Mistake("no-length-penalty", _score(lambda n, s: 1.0), _NO_PENALTY),
     Mistake("penalty-multiplied", search_of(score=_multiplied), _SIGN),
@@ -148,6 +171,14 @@ CHOICE_MISTAKES = (
         "bos no.",
     ),
     Mistake("brackets-missing", _score(lambda n, s: (5 + n / 6) ** s.alpha), _FORMULA),
+    Mistake("default-alpha-1", _with_defaults(alpha=1.0), _DEFAULTS),
+    Mistake("default-alpha-0", _with_defaults(alpha=0.0), _DEFAULTS),
+    Mistake("default-bos-0", _with_defaults(bos=0), _DEFAULTS),
+    Mistake("default-eos-3", _with_defaults(eos=3), _DEFAULTS),
+    Mistake("default-bos-2-eos-1", _with_defaults(bos=2, eos=1), _DEFAULTS),
+    Mistake("default-bos-0-eos-1", _with_defaults(bos=0, eos=1), _DEFAULTS),
+    Mistake("penalty-twice", _score(lambda n, s: ((5 + n) / 6) ** (2 * s.alpha)), _TWICE),
+    Mistake("penalty-twice-for-the-finished", search_of(score=_twice_for_the_finished), _TWICE),
     Mistake(
         "subtracted",
         search_of(score=lambda f, s: f.total - ((5 + f.generated) / 6) ** s.alpha),

@@ -150,6 +150,16 @@ def _parents_and_tokens_exchanged(kept: Beam, live: Beam) -> Beam:
     return exchanged
 
 
+def _exchanged_in_a_full_beam(kept: Beam, live: Beam) -> Beam:
+    """The same with k = beam_size: places of the beam that are empty repeat the others."""
+    k, exchanged = len(kept), []
+    for found in kept:
+        index = found.parent * found.vocab_size + found.tokens[-1]
+        prefix = live[index % k % len(live)].tokens
+        exchanged.append(replace(found, tokens=(*prefix, index // k)))
+    return exchanged
+
+
 def _stay(kept: Beam, pool: Beam, s: Setting) -> Kept:
     return [replace(found, ended=found.tokens[-1] == s.eos) for found in kept], pool
 
@@ -296,6 +306,11 @@ GROWTH_MISTAKES = (
     Mistake("stops-when-score-beats-totals", search_of(stop=_score_beats_totals), _EARLY),
     Mistake("rows-left-in-place", search_of(link=_rows_left_in_place), _PARENT),
     Mistake("parents-and-tokens-exchanged", search_of(link=_parents_and_tokens_exchanged), _PARENT),
+    Mistake(
+        "parents-and-tokens-exchanged-in-a-full-beam",
+        search_of(link=_exchanged_in_a_full_beam),
+        _PARENT,
+    ),
     Mistake("first-prefix-for-all", search_of(link=_first_prefix_for_all), _PARENT),
     Mistake(
         "totals-left-in-place",
@@ -316,6 +331,19 @@ GROWTH_MISTAKES = (
         "probabilities-added",
         search_of(total=lambda total, log_prob: total + math.exp(log_prob)),
         _PROBABILITIES,
+    ),
+    Mistake(
+        "multiplied",
+        search_of(
+            start=lambda s: [Found((s.bos,), 1.0)], total=lambda total, log_prob: total * log_prob
+        ),
+        "Log-probabilities are multiplied. Probabilities multiply; their logarithms are *added*.",
+    ),
+    Mistake(
+        "empty-beam-goes-on",
+        search_of(empty_beam_goes_on=True),
+        "When the last live hypothesis has finished, the loop goes on and asks for the next token "
+        "of no prefix at all. Leave the loop when no hypothesis is live.",
     ),
     Mistake(
         "penalty-compounded",

@@ -115,6 +115,7 @@ class Steps:
     choose: Callable[[Beam, Setting, Callable[[Found, Setting], float]], Found] = best_of_pool
     present: Callable[[Found, Setting], Any] = as_list
     given: Callable[[Setting], Setting] = lambda s: s
+    empty_beam_goes_on: bool = False
 
 
 def search_of(**steps: Any) -> Candidate:
@@ -138,7 +139,8 @@ def _search(steps: Steps) -> Candidate:
             extensions = _extensions(steps, next_log_probs, live)
             kept = steps.link(steps.keep(extensions, pool, s), live)
             live, pool = steps.retire(kept, pool, s)
-            if all(found.ended for found in live) or steps.stop(kept, live, pool, s):
+            nobody = all(found.ended for found in live) and not steps.empty_beam_goes_on
+            if nobody or steps.stop(kept, live, pool, s):
                 break
         pool = steps.join(live, pool, s)
         return steps.present(steps.choose(pool, s, steps.score), s)

@@ -1,6 +1,7 @@
 """The named mistakes of `decoding.corpus_bleu`, each a step of `bleu_steps`."""
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -72,6 +73,10 @@ _BREVITY_PER_SENTENCE = (
 _MEAN = (
     "The precisions are not combined by their geometric mean. It is the max_n-th root of their "
     "product, exp of the mean of their logarithms: one bad order cannot be hidden by the others."
+)
+_BASES = (
+    "A logarithm to another base than e is undone by `exp`. Logarithm and exponential have to "
+    "belong together: `math.log` and `math.exp`."
 )
 _NO_ROOT = (
     "The precisions are multiplied (or their logarithms added) without the root. The geometric "
@@ -246,6 +251,13 @@ def _without_zeros(values: list[float]) -> float:
     return geometric(positive) if positive else 0.0
 
 
+def _mixed_bases(log: Callable[[float], float]) -> Candidate:
+    def mean(values: list[float]) -> float:
+        return math.exp(sum(map(log, values)) / len(values)) if min(values) > 0 else 0.0
+
+    return bleu_of(mean=mean)
+
+
 def _zeros_as_factor_one(values: list[float]) -> float:
     """Logarithms of the positive ones, divided by all."""
     return math.exp(sum(math.log(v) for v in values if v > 0) / len(values))
@@ -298,6 +310,52 @@ def _finishing(finish: Callable[[float, float], Any]) -> Candidate:
     return bleu_of(finish=finish)
 
 
+def _counting(last: int, least: int | None) -> Candidate:
+    """Windows counted apart from their number. last: 0 leaves the last window out.
+
+    least: a sentence's totals are cut off at 0, or None: they go below it in short sentences.
+    """
+
+    def implementation(hypotheses: Corpus, references: Corpus, max_n: int = 4) -> float:
+        rates = []
+        for n in range(1, max_n + 1):
+            matches = total = 0.0
+            for pair in zip(hypotheses, references, strict=True):
+                ours, theirs = (windows(s if last else s[:-1], n) for s in pair)
+                matches += clipped(ours, theirs)
+                number = len(pair[0]) - n + 1
+                total += number if least is None else max(number, 0)
+            rates.append(matches / total)
+        return (
+            100 * brevity(*(sum(map(len, c)) for c in (hypotheses, references))) * geometric(rates)
+        )
+
+    return implementation
+
+
+def _zeros_replaced(size: float) -> tuple[Mistake, Mistake]:
+    """A small number in the place of a precision, or of a number of matches, of 0."""
+    return (
+        Mistake(
+            f"precision-{size:.0e}-for-zero",
+            bleu_of(mean=lambda values: geometric([value or size for value in values])),
+            _SMOOTHED,
+        ),
+        Mistake(
+            f"{size:.0e}-matches-for-zero",
+            bleu_of(rate=_rates(lambda m, t, w: (m or size) / max(t, 1))),
+            _SMOOTHED,
+        ),
+    )
+
+
+_SMALL = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12, 1e-15, 1e-16, 1e-20, 1e-100)
+_REPLACED_ZEROS = (
+    *chain(*map(_zeros_replaced, _SMALL)),
+    _zeros_replaced(sys.float_info.min)[0],
+)
+
+
 MISTAKES = (
     Mistake("not-clipped", bleu_of(match=_unclipped), _UNCLIPPED),
     Mistake("clipped-at-one", bleu_of(match=lambda h, r: len(h.keys() & r.keys())), _SETS),
@@ -339,11 +397,6 @@ MISTAKES = (
     ),
     Mistake("brevity-turned", bleu_of(penalty=lambda c, r: brevity(r, c)), _BREVITY_TURNED),
     Mistake(
-        "brevity-for-the-long",
-        bleu_of(penalty=lambda c, r: 1.0 if c < r else _exp_ratio(c, r)),
-        _BREVITY_TURNED,
-    ),
-    Mistake(
         "brevity-both-exchanged",
         bleu_of(penalty=lambda c, r: 1.0 if c >= r else math.exp(1 - c / r)),
         "In the brevity penalty c and r are exchanged: exp(1 - c / r) is above 1 for short "
@@ -365,6 +418,17 @@ MISTAKES = (
         _BREVITY_FORM,
     ),
     Mistake(
+        "brevity-without-exp",
+        bleu_of(penalty=lambda c, r: 1.0 if c >= r else 1 - r / c),
+        _BREVITY_FORM,
+    ),
+    Mistake(
+        "brevity-at-least-one",
+        bleu_of(penalty=lambda c, r: max(1.0, _exp_ratio(c, r))),
+        "The larger of 1 and exp(1 - r / c) is taken: short hypotheses go free and long ones get "
+        "a bonus. The penalty is the *smaller* of both: it never exceeds 1.",
+    ),
+    Mistake(
         "mean-brevity",
         from_sentences(_mean_brevity),
         _BREVITY_PER_SENTENCE,
@@ -380,8 +444,8 @@ MISTAKES = (
     Mistake(
         "divided-by-brevity",
         bleu_of(finish=lambda penalty, mean: 100 * mean / penalty if penalty else 0.0),
-        "The mean is divided by the brevity penalty, which raises the score of short hypotheses. "
-        "Multiply by it.",
+        "The brevity penalty raises the score of short hypotheses: the mean is divided by it, or the "
+        "sign within it is wrong, exp(r / c - 1). Multiply by exp(1 - r / c), which is below 1.",
     ),
     Mistake("arithmetic-mean", bleu_of(mean=_mean_of), _MEAN),
     Mistake(
@@ -400,10 +464,24 @@ MISTAKES = (
         "Matches and totals of all orders are added up into one precision. Each order has a "
         "precision of its own; their geometric mean is taken.",
     ),
+    Mistake("log-to-base-10", _mixed_bases(math.log10), _BASES),
+    Mistake("log-to-base-2", _mixed_bases(math.log2), _BASES),
+    Mistake(
+        "halving-weights",
+        bleu_of(mean=lambda v: math.prod(x**0.5 ** (k + 1) for k, x in enumerate(v))),
+        _MEAN + " All orders weigh the same, 1 / max_n.",
+    ),
     Mistake("product", bleu_of(mean=math.prod), _NO_ROOT),
     Mistake("square-root", bleu_of(mean=lambda v: math.sqrt(math.prod(v))), _NO_ROOT),
     Mistake("fixed-fourth-root", bleu_of(mean=lambda v: math.prod(v) ** 0.25), _MAX_N),
     Mistake("four-orders-fixed", bleu_of(orders=lambda max_n: range(1, 5)), _MAX_N),
+    Mistake(
+        "always-zero",
+        bleu_of(orders=lambda max_n: [*range(1, max_n), 10**6]),
+        "The result is always 0.0. Perhaps the lists have max_n entries and the loop fills fewer "
+        "of them (`range(1, max_n)`), so that one precision stays 0: the orders are `range(1, "
+        "max_n + 1)`.",
+    ),
     Mistake("last-order-missing", bleu_of(orders=lambda max_n: range(1, max(max_n, 2))), _ORDERS),
     Mistake("one-order-more", bleu_of(orders=lambda max_n: range(1, max_n + 2)), _ORDERS),
     Mistake(
@@ -447,21 +525,7 @@ MISTAKES = (
     Mistake(
         "one-for-zero", bleu_of(rate=_rates(lambda m, t, w: (m or 1.0) / max(t, 1))), _SMOOTHED
     ),
-    Mistake(
-        "tiny-precision-for-zero",
-        bleu_of(mean=lambda v: geometric([max(x, 1e-9) for x in v])),
-        _SMOOTHED,
-    ),
-    Mistake(
-        "tinier-precision-for-zero",
-        bleu_of(mean=lambda v: geometric([max(x, 1e-10) for x in v])),
-        _SMOOTHED,
-    ),
-    Mistake(
-        "tiniest-precision-for-zero",
-        bleu_of(mean=lambda v: geometric([max(x, 1e-12) for x in v])),
-        _SMOOTHED,
-    ),
+    *_REPLACED_ZEROS,
     Mistake("zeros-left-out", bleu_of(mean=_without_zeros), _SKIPPED),
     Mistake("zeros-as-ones", bleu_of(mean=_zeros_as_factor_one), _SKIPPED),
     Mistake("log-of-zero", bleu_of(mean=_log_of_zero), _ZERO_RAISES),
@@ -479,6 +543,8 @@ MISTAKES = (
     Mistake("f-score", bleu_of(rate=_rates(_f_score)), _F_SCORE),
     Mistake("exchanged", bleu_of(prepare=lambda h, r: (r, h)), _SWAPPED),
     Mistake("last-window-missing", bleu_of(grams=_windows_without_last), _WINDOWS),
+    Mistake("last-window-unmatched", _counting(0, 1), _WINDOWS),
+    Mistake("negative-totals", _counting(1, None), _WINDOWS),
     Mistake("short-windows-too", bleu_of(grams=_windows_running_out), _WINDOWS),
     Mistake("windows-side-by-side", bleu_of(grams=_side_by_side), _WINDOWS),
     Mistake("padded-windows", bleu_of(grams=_padded), _WINDOWS),
@@ -499,6 +565,16 @@ MISTAKES = (
         "last-sentence-missing",
         bleu_of(prepare=lambda h, r: (h[:-1] or h, r[:-1] or r)),
         "The last sentence is left out. Add the counts up over all pairs of the corpus.",
+    ),
+    Mistake(
+        "penalty-too",
+        from_sentences(
+            lambda steps, parts: (
+                steps.score(added(parts)),
+                steps.penalty(added(parts).c, added(parts).r),
+            )
+        ),
+        "More than the score is returned. Asked for is one number, from 0 to 100.",
     ),
     Mistake(
         "precisions-too",

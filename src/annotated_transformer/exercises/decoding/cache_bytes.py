@@ -83,6 +83,10 @@ _CROSS = (
     "for each token, head and layer."
 )
 
+_AND_HEADS = " `kv_heads` is missing as well."
+_AND_BATCH = " `batch` is missing as well."
+_AND_BYTES = " So are the bytes of a number."
+
 Formula = Callable[[int, int, int, int, int, int], Any]
 _FORMULAS: tuple[tuple[str, Formula, str], ...] = (
     ("keys-only", lambda la, h, d, n, b, w: la * h * d * n * b * w, _K_ONLY),
@@ -167,6 +171,31 @@ _FORMULAS: tuple[tuple[str, Formula, str], ...] = (
         lambda la, h, d, n, b, w: 2 * (la + h + d + n + b) * w,
         "The sizes are added. They multiply: the keys of one layer are a tensor of shape (batch, "
         "kv_heads, n, d_k).",
+    ),
+    ("six-for-two", lambda la, h, d, n, b, w: 6 * la * h * d * n * b * w, _QUERIES),
+    ("twelve-for-two", lambda la, h, d, n, b, w: 12 * la * h * d * n * b * w, _CROSS),
+    ("half", lambda la, h, d, n, b, w: la * h * d * n * b * w / 2, _K_ONLY),
+    ("no-layers-no-heads", lambda la, h, d, n, b, w: 2 * d * n * b * w, _LAYERS + _AND_HEADS),
+    ("no-layers-no-batch", lambda la, h, d, n, b, w: 2 * h * d * n * w, _LAYERS + _AND_BATCH),
+    ("no-layers-no-bytes", lambda la, h, d, n, b, w: 2 * h * d * n * b, _LAYERS + _AND_BYTES),
+    ("no-heads-no-batch", lambda la, h, d, n, b, w: 2 * la * d * n * w, _ONE_HEAD + _AND_BATCH),
+    ("no-heads-no-bytes", lambda la, h, d, n, b, w: 2 * la * d * n * b, _ONE_HEAD + _AND_BYTES),
+    ("no-batch-no-bytes", lambda la, h, d, n, b, w: 2 * la * h * d * n, _BATCH + _AND_BYTES),
+    ("width-for-heads", lambda la, h, d, n, b, w: 2 * la * d * d * n * b * w, _ONE_HEAD),
+    (
+        "as-a-string",
+        lambda la, h, d, n, b, w: str(2 * la * h * d * n * b * w),
+        "A string is returned. Asked for is a number: the bytes, as an int.",
+    ),
+    (
+        "in-a-dictionary",
+        lambda la, h, d, n, b, w: {"bytes": 2 * la * h * d * n * b * w},
+        "A dictionary is returned. Asked for is the number alone.",
+    ),
+    (
+        "keys-and-values-apart",
+        lambda la, h, d, n, b, w: (la * h * d * n * b * w, la * h * d * n * b * w),
+        "Keys and values are returned as two numbers. Asked for is their sum.",
     ),
     (
         "as-text",

@@ -62,6 +62,10 @@ _ORDER = (
     "The new key and value are put in front of the cached ones. Attention does not mind, but the "
     "cache is in the order of the sentence: append, `torch.cat([cached, new], dim=1)`."
 )
+_MISALIGNED = (
+    "Of the new key and value one is put in front of the cached ones and the other behind them, so "
+    "keys and values no longer belong together. Append both: `torch.cat([cached, new], dim=1)`."
+)
 _AXIS = (
     "The new key and value are joined to the cache along the wrong axis. Tokens are axis 1 of (B, "
     "t, d): `torch.cat([cached, new], dim=1)` gives (B, t + 1, d)."
@@ -255,8 +259,102 @@ def _last_entry_overwritten(
     return scaled(q, cache[0]).softmax(-1) @ cache[1], cache
 
 
+def _token_added(x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache) -> Any:
+    output, filled = step_of()(x, pe, w_q, w_k, w_v, cache)
+    return output + x + position(x, pe, cache), filled
+
+
+def _cache_of_words(
+    x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+) -> Any:
+    """Embeddings without positions in the cache; everything is made anew in every step."""
+    words = x if cache is None else appended(cache[0], x)
+    placed = words + pe[: words.size(1)]
+    weights = scaled(placed[:, -1:] @ w_q, placed @ w_k).softmax(-1)
+    return weights @ (placed @ w_v), (words, words)
+
+
+def _last_overwritten_then_appended(
+    x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+) -> Any:
+    if cache is not None:
+        with torch.no_grad():
+            cache[0][:, -1:] = (x + position(x, pe, cache)) @ w_k
+    return step_of()(x, pe, w_q, w_k, w_v, cache)
+
+
+def _one_in_front(place: int) -> Candidate:
+    """Of keys (0) and values (1) one is appended in front."""
+
+    def implementation(
+        x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+    ) -> Any:
+        q, *new = projected(x, position(x, pe, cache), (w_q, w_k, w_v))
+        both = []
+        for which, (old, own) in enumerate(zip(cache or (None, None), new, strict=True)):
+            both.append(_joined(1, new_first=which == place)(old, own))
+        return scaled(q, both[0]).softmax(-1) @ both[1], (both[0], both[1])
+
+    return implementation
+
+
+def _at_zero(x: Tensor, pe: Tensor, cache: Cache) -> Tensor:
+    return pe[0]
+
+
+def _one_ahead(x: Tensor, pe: Tensor, cache: Cache) -> Tensor:
+    return pe[1 if cache is None else cache[0].size(1) + 1]
+
+
+def _unscaled(q: Tensor, keys: Tensor) -> Tensor:
+    return q @ keys.mT
+
+
 MISTAKES = (
     Mistake("position-zero", _at(lambda t, x, keys: 0), _ZERO),
+    Mistake(
+        "position-zero-unscaled",
+        step_of(place=_at_zero, score=_unscaled),
+        _ZERO + " Besides, the scores are not divided by sqrt(d).",
+    ),
+    Mistake(
+        "position-zero-own-key-missing",
+        step_of(place=_at_zero, see=_own_key_missing),
+        _ZERO + " Besides, the token does not attend to its own key.",
+    ),
+    Mistake(
+        "position-zero-first-key-only",
+        step_of(place=_at_zero, see=_first_key_only),
+        _ZERO + " Besides, a causal mask leaves it only the first key.",
+    ),
+    Mistake(
+        "position-zero-old-cache-returned",
+        step_of(
+            place=_at_zero,
+            present=lambda out, every, new, cache: (out, every if cache is None else cache),
+        ),
+        _ZERO + " Besides, the returned cache lacks the new token.",
+    ),
+    Mistake(
+        "position-one-further-unscaled",
+        step_of(place=_one_ahead, score=_unscaled),
+        _POSITION + " Besides, the scores are not divided by sqrt(d).",
+    ),
+    Mistake(
+        "no-position-unscaled",
+        step_of(place=lambda x, pe, cache: torch.zeros_like(pe[0]), score=_unscaled),
+        _NO_POSITION + " Besides, the scores are not divided by sqrt(d).",
+    ),
+    Mistake(
+        "own-key-missing-unscaled",
+        step_of(see=_own_key_missing, score=_unscaled),
+        _OWN_KEY + " Besides, the scores are not divided by sqrt(d).",
+    ),
+    Mistake(
+        "position-subtracted",
+        step_of(place=lambda x, pe, cache: -position(x, pe, cache)),
+        "The position is subtracted. It is added: `x + pe[t]`.",
+    ),
     Mistake("position-one-further", _at(lambda t, x, keys: t + 1), _POSITION),
     Mistake("position-one-back", _at(lambda t, x, keys: max(t - 1, 0)), _POSITION),
     Mistake("position-minus-one-wrapped", _at(lambda t, x, keys: t - 1), _POSITION),
@@ -344,6 +442,8 @@ MISTAKES = (
         _NEW_ONLY,
     ),
     Mistake("new-in-front", step_of(append=_joined(1, new_first=True)), _ORDER),
+    Mistake("new-key-in-front", _one_in_front(0), _MISALIGNED),
+    Mistake("new-value-in-front", _one_in_front(1), _MISALIGNED),
     Mistake("joined-along-batch", step_of(append=_joined(0)), _AXIS),
     Mistake("joined-along-width", step_of(append=_joined(-1)), _AXIS),
     Mistake(
@@ -372,10 +472,11 @@ MISTAKES = (
     Mistake("raw-keys", _raw(True, False), _RAW),
     Mistake("raw-values", _raw(False, True), _RAW),
     Mistake("raw-cache", _raw_cache_projected_at_use, _RAW),
+    Mistake("cache-of-words", _cache_of_words, _RAW),
     Mistake("projected-again", _cached_projected_again, _AGAIN),
     Mistake("placed-again", _cached_placed_again, _AGAIN),
     Mistake("keys-placed-again", _keys_placed_again, _AGAIN),
-    Mistake("unscaled", step_of(score=lambda q, keys: q @ keys.mT), _SCALE),
+    Mistake("unscaled", step_of(score=_unscaled), _SCALE),
     Mistake("scaled-by-d", step_of(score=lambda q, keys: q @ keys.mT / q.size(-1)), _SCALE),
     Mistake(
         "scaled-by-length",
@@ -411,6 +512,7 @@ MISTAKES = (
         _PROJECTION,
     ),
     Mistake("residual", step_of(mix=lambda weights, k, values, x: x + weights @ values), _RESIDUAL),
+    Mistake("token-added", _token_added, _RESIDUAL),
     Mistake("weights-returned", step_of(mix=lambda weights, k, values, x: weights), _WEIGHTS),
     Mistake("x-in-place", _x_in_place, _IN_PLACE),
     Mistake(
@@ -419,6 +521,7 @@ MISTAKES = (
         "The new key and value are written over the last cached ones, in the caller's tensors. The "
         "given cache is not modified: append to it, `torch.cat([cached, new], dim=1)`.",
     ),
+    Mistake("last-key-overwritten", _last_overwritten_then_appended, _IN_PLACE),
     Mistake(
         "three-results",
         step_of(present=lambda out, every, new, cache: (out, *every)),

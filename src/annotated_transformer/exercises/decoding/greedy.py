@@ -196,6 +196,12 @@ GREEDY = Exercise(
             bos=4,
         ),
         scripted(
+            "six sentences, six tokens",
+            [[4, 3, 2], [5, 2], [3, 5, 4, 2], [2, 4], [4, 5, 3, 2], [3, 2]],
+            6,
+            vocab_size=6,
+        ),
+        scripted(
             "float32 logits, three sentences", [[8, 2], [5, 3, 2], [4, 2]], 6, dtype=torch.float32
         ),
     ),

@@ -65,6 +65,10 @@ _IDS = (
     "A token id is written into the code. `bos`, `eos` and `pad` are arguments; 1, 2 and 0 are "
     "only their defaults."
 )
+_DEFAULTS = (
+    "The defaults are not those of the statement: bos=1, eos=2, pad=0. A call that leaves them out "
+    "means these."
+)
 _SEQUENCE_OF_LOGITS = (
     "The logits are indexed as if they were (B, t, V), `[:, -1]`. `next_logits` already returns "
     "the logits of the next token alone, (B, V): take the argmax over the last axis directly."
@@ -169,6 +173,32 @@ def _only_live_rows(
     return tokens
 
 
+def _argmax_over_the_batch_masked(
+    next_logits: Any, batch_size: int, max_len: int, bos: int = 1, eos: int = 2, pad: int = 0
+) -> Tensor:
+    """Pads written by indexing, which is where it raises."""
+    tokens = torch.full((batch_size, 1), bos)
+    done = torch.zeros(batch_size, dtype=torch.bool)
+    for _ in range(max_len):
+        token = next_logits(tokens).argmax(dim=0)
+        token[done] = pad
+        tokens = torch.cat([tokens, token[:, None]], dim=1)
+        done = done | (token == eos)
+        if done.all():
+            break
+    return tokens
+
+
+def _with_defaults(bos: int, eos: int, pad: int) -> Any:
+    """The right decoder with other defaults."""
+    right, usual = decoder_of(), (bos, eos, pad)
+
+    def implementation(next_logits: Any, batch_size: int, max_len: int, *ids: int) -> Any:
+        return right(next_logits, batch_size, max_len, *(*ids, *usual[len(ids) :]))
+
+    return implementation
+
+
 def _fixed(**ids: int) -> Any:
     return decoder_of(given=lambda s: replace(s, **ids))
 
@@ -271,6 +301,9 @@ MISTAKES = (
     Mistake("eos-fixed", _fixed(eos=2), _IDS),
     Mistake("pad-fixed", _fixed(pad=0), _IDS),
     Mistake("all-ids-fixed", _fixed(bos=1, eos=2, pad=0), _IDS),
+    Mistake("default-bos-eos-swapped", _with_defaults(2, 1, 0), _DEFAULTS),
+    Mistake("defaults-0-1-2", _with_defaults(0, 1, 2), _DEFAULTS),
+    Mistake("defaults-1-2-3", _with_defaults(1, 2, 3), _DEFAULTS),
     Mistake(
         "eos-and-pad-exchanged",
         decoder_of(given=lambda s: replace(s, eos=s.pad, pad=s.eos)),
@@ -290,8 +323,9 @@ MISTAKES = (
     Mistake(
         "one-row",
         decoder_of(given=lambda s: replace(s, batch_size=1)),
-        "Only one row is decoded. There are `batch_size` sentences: `torch.full((batch_size, 1), "
-        "bos)`.",
+        "`next_logits` is given one row alone. It decodes all `batch_size` sentences side by side, "
+        "each with a row of its own: start with `torch.full((batch_size, 1), bos)` and keep all "
+        "rows in one tensor.",
     ),
     Mistake("sequence-of-logits", decoder_of(choose=_last_of_a_sequence), _SEQUENCE_OF_LOGITS),
     Mistake(
@@ -319,6 +353,7 @@ MISTAKES = (
         decoder_of(choose=lambda logits: logits.argmax(dim=0)),
         _AXIS,
     ),
+    Mistake("argmax-over-the-batch-masked", _argmax_over_the_batch_masked, _AXIS),
     Mistake(
         "argmax-over-the-batch-cut",
         decoder_of(choose=lambda logits: logits.argmax(dim=0)[: len(logits)]),
@@ -347,6 +382,12 @@ MISTAKES = (
         "The largest *absolute* logit is taken. A large negative logit means improbable: take the "
         "argmax of the logits as they are.",
     ),
+    Mistake(
+        "floats-shown",
+        decoder_of(show=lambda tokens, s: tokens.float()),
+        "The tokens are floats, and the model refuses them: it looks tokens up in a table. Make "
+        "them integers, `torch.full((batch_size, 1), bos)` with an int bos, or `dtype=torch.long`.",
+    ),
     Mistake("list-of-rows", decoder_of(present=lambda t, s: t.tolist()), _RETURNED),
     Mistake("list-of-sentences", decoder_of(present=_as_rows), _RETURNED),
     Mistake("int32", decoder_of(present=lambda tokens, s: tokens.int()), _RETURNED),
@@ -364,6 +405,16 @@ MISTAKES = (
     Mistake(
         "lengths-returned-too",
         decoder_of(present=lambda tokens, s: (tokens, (tokens != s.pad).sum(1))),
+        _RETURNED,
+    ),
+    Mistake(
+        "flags-returned-too",
+        decoder_of(present=lambda tokens, s: (tokens, (tokens == s.eos).any(1))),
+        _RETURNED,
+    ),
+    Mistake(
+        "list-of-flags-returned-too",
+        decoder_of(present=lambda tokens, s: (tokens, (tokens == s.eos).any(1).tolist())),
         _RETURNED,
     ),
 )
