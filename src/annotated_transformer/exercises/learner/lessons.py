@@ -1,7 +1,6 @@
 """What a notebook calls: `check`, `hint` and `solution`."""
 
 import html
-import inspect
 import textwrap
 
 from annotated_transformer.errors import CallError
@@ -14,6 +13,7 @@ from annotated_transformer.exercises.learner.records import (
     read_records,
     today,
 )
+from annotated_transformer.exercises.notebooks import solution_source
 from annotated_transformer.exercises.reports.card import (
     Card,
     calls_as_code,
@@ -76,7 +76,7 @@ def solution(exercise_id: str, *, seed: int = 0) -> None:
 
 def solution_card(exercise: Exercise) -> Card:
     """The source of the reference, folded in HTML, and why it is so."""
-    source = textwrap.dedent(inspect.getsource(exercise.reference)).rstrip()
+    source = solution_source(exercise)
     title = f"Solution of {exercise.id}"
     text = f"{title}\n\n{textwrap.indent(source, '    ')}\n\n{exercise.explanation}"
     inner = (
