@@ -40,9 +40,8 @@ def _slopes_of_the_authors(i: int, h: int) -> float:
     return _slope(i, power) if i <= power else _slope(2 * (i - power) - 1, 2 * power)
 
 
-def _exchanged(n_heads: int, n_q: int, n_k: int) -> Tensor:
-    bias: Tensor = _alibi()(n_heads, n_k, n_q)
-    return bias
+def _exchanged(bias: Candidate) -> Candidate:
+    return lambda n_heads, n_q, n_k: bias(n_heads, n_k, n_q)
 
 
 _PLUS = (
@@ -184,6 +183,11 @@ _SLOPES: tuple[tuple[str, Slope, str], ...] = (
         "The exponent is rounded to a whole number (`//`). Divide exactly: -8 * i / h.",
     ),
     (
+        "whole-exponents-rounded-down",
+        lambda i, h: 2.0 ** ((-8 * i) // h),
+        "The exponent is rounded to a whole number (`//`). Divide exactly: -8 * i / h.",
+    ),
+    (
         "whole-ratio",
         lambda i, h: 2.0 ** (-i * (8 // h)),
         "8 / h is rounded down to a whole number (`//`), which is right only where h divides 8. "
@@ -278,6 +282,33 @@ _DISTANCES: tuple[tuple[str, Distances, str], ...] = (
     ),
 )
 
+# What stands at j > i, in results whose shape is wrong and which are looked at as a whole.
+_FUTURES: tuple[tuple[str, Distances], ...] = (
+    ("", _back),
+    ("-future-zero", lambda query, key: (query - key).clamp(min=0)),
+    ("-both-sides", lambda query, key: (query - key).abs()),
+)
+_SHAPES: tuple[tuple[str, Callable[[Tensor], Tensor], str], ...] = (
+    (
+        "heads-last",
+        lambda bias: bias.permute(1, 2, 0),
+        "The shape is (n_q, n_k, n_heads). Heads come first, as in the scores: "
+        "(n_heads, n_q, n_k).",
+    ),
+    (
+        "batch-axis",
+        lambda bias: bias[None],
+        "The values are right, but the shape is (1, n_heads, n_q, n_k). Leave out the first axis: "
+        "the bias broadcasts over sentences by itself.",
+    ),
+    (
+        "last-row",
+        lambda bias: bias[:, -1:],
+        "Only the row of the last query is returned, (n_heads, 1, n_k). Each query has its own: "
+        "(n_heads, n_q, n_k).",
+    ),
+)
+
 MISTAKES = (
     Mistake("plus", _alibi(join=torch.mul), _PLUS),
     *(Mistake(name, _alibi(slope=slope), sentence) for name, slope, sentence in _SLOPES),
@@ -301,28 +332,18 @@ MISTAKES = (
         _alibi(join=lambda slopes, back: -slopes - back),
         "Slope and distance are added. The slope says how much *each* step costs: multiply.",
     ),
-    Mistake(
-        "queries-and-keys-exchanged",
-        _exchanged,
-        "The shape is (n_heads, n_k, n_q). Rows are queries and columns are keys, as in q k^T.",
+    *(
+        Mistake(f"{name}{ending}", then(_alibi(distances=distances), change), sentence)
+        for name, change, sentence in _SHAPES
+        for ending, distances in _FUTURES
     ),
-    Mistake(
-        "heads-last",
-        then(_alibi(), lambda bias: bias.permute(1, 2, 0)),
-        "The shape is (n_q, n_k, n_heads). Heads come first, as in the scores: "
-        "(n_heads, n_q, n_k).",
-    ),
-    Mistake(
-        "batch-axis",
-        then(_alibi(), lambda bias: bias[None]),
-        "The values are right, but the shape is (1, n_heads, n_q, n_k). Leave out the first axis: "
-        "the bias broadcasts over sentences by itself.",
-    ),
-    Mistake(
-        "one-row",
-        then(_alibi(), lambda bias: bias[:, -1:]),
-        "Only the row of the last query is returned, (n_heads, 1, n_k). Each query has its own: "
-        "(n_heads, n_q, n_k).",
+    *(
+        Mistake(
+            f"queries-and-keys-exchanged{ending}",
+            _exchanged(_alibi(distances=distances)),
+            "The shape is (n_heads, n_k, n_q). Rows are queries and columns are keys, as in q k^T.",
+        )
+        for ending, distances in _FUTURES
     ),
     Mistake(
         "keys-row",

@@ -56,6 +56,13 @@ def _plain_heads(heads: Tensor, h: int) -> Tensor:
     return heads
 
 
+def _queries_dealt_out(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
+    batch, h, n_q, d = q.shape
+    g = k.size(1)
+    dealt = q.reshape(batch, h // g, g, n_q, d).transpose(1, 2).reshape(batch, h, n_q, d)
+    return attention_of()(dealt, k, v, mask)
+
+
 def _summed_queries(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
     batch, _, n_q, d = q.shape
     grouped = q.reshape(batch, k.size(1), -1, n_q, d).mean(2)
@@ -202,6 +209,13 @@ _SHARINGS: tuple[tuple[str, Sharing, Sharing | None, str], ...] = (
         "h // g times.",
     ),
     (
+        "more-positions",
+        lambda heads, h: heads.repeat_interleave(h // heads.size(1), dim=2),
+        None,
+        "Keys and values are repeated along axis 2, the positions. The heads are axis 1: "
+        "`repeat_interleave(h // g, dim=1)`.",
+    ),
+    (
         "repeated-on-the-batch",
         lambda heads, h: heads.repeat_interleave(h // heads.size(1), dim=0),
         None,
@@ -234,6 +248,13 @@ HEAD_MISTAKES = (
         "Each query head is computed with the right keys, but the heads come out in another "
         "order: groups and the heads within a group are exchanged. Head i of the output belongs "
         "to query head i: reshape from (B, g, h // g, ...), the group first.",
+    ),
+    Mistake(
+        "queries-dealt-out",
+        _queries_dealt_out,
+        "The query heads are put into groups in the wrong order: reshaped to (B, h // g, g, ...) "
+        "and transposed, so that every g-th head is a neighbour. Query head i belongs to group "
+        "i // (h // g): reshape to (B, g, h // g, n_q, d), the group first.",
     ),
     Mistake("queries-averaged", _summed_queries, _TOO_FEW),
     Mistake("outputs-averaged", attention_of(finish=_groups_averaged), _TOO_FEW),

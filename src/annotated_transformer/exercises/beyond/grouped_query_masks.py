@@ -143,6 +143,12 @@ MASK_MISTAKES = (
         "to be -inf before the softmax.",
     ),
     Mistake(
+        "filled-with-minus-10",
+        _filled_with(-10.0),
+        "Forbidden scores become -10, which is an ordinary score and still gets a little weight. "
+        "They have to be -inf before the softmax.",
+    ),
+    Mistake(
         "filled-with-plus-infinity",
         _filled_with(float("inf")),
         "Forbidden scores become +inf, which takes all the weight (and gives NaN). They have to "

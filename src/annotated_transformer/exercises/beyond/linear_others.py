@@ -152,11 +152,14 @@ OTHER_MISTAKES = (
         linear_of(_shared_by_the_batch, _shared_by_the_batch),
         "All sentences share one state. Each has its own, (B, r, d): do not sum over the batch.",
     ),
-    Mistake(
-        "decayed",
-        linear_of(decayed, decayed),
-        "The state fades by a factor from position to position. Nothing is forgotten here: "
-        "S = S + phi_k[i] v[i]^T.",
+    *(
+        Mistake(
+            f"decayed-by-{factor:g}",
+            linear_of(decayed(factor), decayed(factor)),
+            "The state fades by a factor from position to position. Nothing is forgotten here: "
+            "S = S + phi_k[i] v[i]^T.",
+        )
+        for factor in (0.5, 0.9, 0.95, 0.99)
     ),
     Mistake(
         "queries-and-keys-exchanged",

@@ -35,11 +35,14 @@ def here_only(x: Tensor) -> Tensor:
     return x
 
 
-def decayed(x: Tensor) -> Tensor:
-    rows = [x[:, 0]]
-    for i in range(1, x.size(1)):
-        rows.append(0.9 * rows[-1] + x[:, i])
-    return torch.stack(rows, 1)
+def decayed(factor: float) -> Sums:
+    def sums(x: Tensor) -> Tensor:
+        rows = [x[:, 0]]
+        for i in range(1, x.size(1)):
+            rows.append(factor * rows[-1] + x[:, i])
+        return torch.stack(rows, 1)
+
+    return sums
 
 
 def normaliser(phi_q: Tensor, totals: Tensor) -> Tensor:

@@ -80,6 +80,10 @@ def _both_emptied(tokens: Tokens, words: Tokens) -> Any:
     return tree
 
 
+def _words_ignored(given: Any, words: Tokens | None = None) -> Any:
+    return written_by()(given) if words is None else ["XX"]
+
+
 def _bracket_text(tree: Any) -> str:
     if isinstance(tree, str):
         return tree
@@ -288,6 +292,12 @@ _READINGS: tuple[tuple[str, Read, str], ...] = (
 
 BACK_MISTAKES = (
     *(Mistake(name, both(read=read), sentence) for name, read, sentence in _READINGS),
+    Mistake(
+        "back-ignored",
+        _words_ignored,
+        "`words` is taken but not looked at, so the list of tokens is read as if it were a tree. "
+        "When words are given, the first argument is a list of tokens, and the tree is asked for.",
+    ),
     Mistake(
         "back-not-taken",
         lambda given: written_by()(given),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -10,6 +11,7 @@ from torch import Tensor
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Step = Callable[[Tensor], Tensor]
+Steps = dict[str, Any]  # of `_rms_norm`, by name
 
 
 def _mean_square(x: Tensor) -> Tensor:
@@ -93,9 +95,38 @@ _KEEPDIM = (
     "positions: a square x is divided along the wrong axis, any other shape raises an "
     "error. Keep the axis: `mean(-1, keepdim=True)`."
 )
+_WHOLE = (
+    "One mean square is taken over the whole tensor, so a position depends on all others "
+    "and on the batch. Each vector is normalised on its own: `mean(-1, keepdim=True)`."
+)
 _ONE_PLUS_GAIN = (
     "The result is multiplied by 1 + gain, a variant in which the gain is stored as its "
     "difference from 1. Here `gain` is the factor itself: multiply by `gain`."
+)
+
+# What is often wrong in pairs: the size, the place of eps, the gain.
+_SIZES: tuple[tuple[str, Steps, str], ...] = (
+    ("centring", {"numerator": _centred, "size": _of_centred(_mean_square)}, _CENTRED),
+    ("deviation", {"size": _of_centred(_mean_square)}, _CENTRED_SIZE),
+    ("unbiased-deviation", {"size": _of_centred(_unbiased)}, _CENTRED_SIZE),
+    ("sum", {"size": lambda x: x.pow(2).sum(-1, keepdim=True)}, _SUM),
+    ("whole", {"size": lambda x: x.pow(2).mean()}, _WHOLE),
+)
+_EPS: tuple[tuple[str, Steps, str], ...] = (
+    ("outer-eps", {"root": lambda s, eps: s.sqrt() + eps}, _EPS_OUTSIDE),
+    ("without-eps", {"root": lambda s, eps: s.sqrt()}, _NO_EPS),
+)
+_ROOTS: tuple[tuple[str, Callable[[Tensor, float], Tensor], str], ...] = (
+    ("and-eps-outside", lambda s, eps: s.sqrt() + eps, " eps belongs under the root, too."),
+    ("and-no-eps", lambda s, eps: s.sqrt(), " And eps is not added: put it under the root."),
+)
+_GAINS: tuple[tuple[str, Callable[[Tensor, Tensor], Tensor], str], ...] = (
+    ("and-no-gain", lambda y, gain: y, " And the gain is not used: multiply by it."),
+    (
+        "and-one-plus-gain",
+        lambda y, gain: y * (1 + gain),
+        " And the factor is `gain`, not 1 + gain.",
+    ),
 )
 
 MISTAKES = (
@@ -117,16 +148,6 @@ MISTAKES = (
         _CENTRED + " The squares are also divided by d - 1 instead of d.",
     ),
     Mistake(
-        "centred-eps-outside",
-        partial(
-            _rms_norm,
-            numerator=_centred,
-            size=_of_centred(_mean_square),
-            root=lambda s, eps: s.sqrt() + eps,
-        ),
-        _CENTRED + " eps belongs under the root, too.",
-    ),
-    Mistake(
         "layer-norm-unbiased-eps-outside",
         partial(
             _rms_norm,
@@ -138,15 +159,6 @@ MISTAKES = (
     ),
     Mistake(
         "sum-for-mean", partial(_rms_norm, size=lambda x: x.pow(2).sum(-1, keepdim=True)), _SUM
-    ),
-    Mistake(
-        "sum-eps-outside",
-        partial(
-            _rms_norm,
-            size=lambda x: x.pow(2).sum(-1, keepdim=True),
-            root=lambda s, eps: s.sqrt() + eps,
-        ),
-        _SUM + " eps belongs under the root, too.",
     ),
     Mistake(
         "normalize",
@@ -316,8 +328,7 @@ MISTAKES = (
     Mistake(
         "whole-tensor",
         partial(_rms_norm, size=lambda x: x.pow(2).mean()),
-        "One mean square is taken over the whole tensor, so a position depends on all others "
-        "and on the batch. Each vector is normalised on its own: `mean(-1, keepdim=True)`.",
+        _WHOLE,
     ),
     Mistake(
         "all-but-the-batch",
@@ -333,6 +344,12 @@ MISTAKES = (
         "residual connection: make a new tensor.",
     ),
     Mistake(
+        "in-place-before-the-gain",
+        lambda x, gain, eps: x.div_((_mean_square(x) + eps).sqrt()) * gain,
+        "x itself is overwritten (`/=`, `*=`, `div_`). The caller still needs it, for the "
+        "residual connection: make a new tensor.",
+    ),
+    Mistake(
         "not-normalised",
         lambda x, gain, eps: x * gain,
         "x is only multiplied by the gain. It has to be divided by its root mean square first.",
@@ -341,5 +358,15 @@ MISTAKES = (
         "only-the-size",
         lambda x, gain, eps: (_mean_square(x) + eps).sqrt(),
         "This is the root mean square alone. x has to be divided by it and multiplied by the gain.",
+    ),
+    *(
+        Mistake(f"{name}-{ending}", partial(_rms_norm, **steps, root=root), sentence + also)
+        for name, steps, sentence in _SIZES
+        for ending, root, also in _ROOTS
+    ),
+    *(
+        Mistake(f"{name}-{ending}", partial(_rms_norm, **steps, finish=finish), sentence + also)
+        for name, steps, sentence in (*_SIZES, *_EPS)
+        for ending, finish, also in _GAINS
     ),
 )

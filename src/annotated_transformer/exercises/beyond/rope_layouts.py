@@ -185,6 +185,11 @@ LAYOUT_MISTAKES = (
         "Only the second component of each pair is turned. The first becomes u cos a - v sin a.",
     ),
     Mistake(
+        "second-component-missing",
+        rope_of(rotation=lambda u, v, a: (turned(u, v, a)[0], torch.zeros_like(v))),
+        "The second component of each pair is missing: it is 0. It becomes u sin a + v cos a.",
+    ),
+    Mistake(
         "without-the-cosine-part",
         rope_of(rotation=lambda u, v, a: (-v * a.sin(), u * a.sin())),
         "The part with the cosine is missing: x * cos has to be added to the turned copy.",

@@ -14,6 +14,7 @@ from annotated_transformer.exercises.beyond.rope_steps import (
     rope_of,
     side_by_side,
     turned,
+    turned_back,
 )
 from annotated_transformer.exercises.exercise import Mistake
 
@@ -231,6 +232,19 @@ _WRONG_POSITIONS = (
     ),
 )
 
+_AND_THE_POSITIONS = (
+    (
+        "backwards",
+        turned_back,
+        " And the rotation runs backwards: the minus stands in the first component.",
+    ),
+    (
+        "both-plus",
+        lambda u, v, a: (turned_back(u, v, a)[0], turned(u, v, a)[1]),
+        " And the first component has a plus where u cos a - v sin a is right.",
+    ),
+)
+
 ANGLE_MISTAKES = (
     *(Mistake(name, rope_of(rates), sentence) for name, rates, sentence in _RATES),
     *(
@@ -242,6 +256,11 @@ ANGLE_MISTAKES = (
         "base-of-100",
         rope_of(base_is=lambda base: 100.0),
         "`base` is not used: 100 is written into the function. Take the argument.",
+    ),
+    Mistake(
+        "base-of-1000",
+        rope_of(base_is=lambda base: 1000.0),
+        "`base` is not used: 1000 is written into the function. Take the argument.",
     ),
     Mistake(
         "base-is-500000",
@@ -263,6 +282,25 @@ ANGLE_MISTAKES = (
         rope_of(base_is=lambda base: 10000.0, pairs=halves, join=one_after_the_other),
         "The pairs are (x[i], x[i + d/2]), the half-split layout; pair neighbours instead, x[2i] "
         "and x[2i+1]. " + _BASE,
+    ),
+    *(
+        Mistake(
+            f"{name}-positions-ignored",
+            rope_of(positions=lambda at, x: torch.arange(x.size(-2)), rotation=rotation),
+            _IGNORED + sentence,
+        )
+        for name, rotation, sentence in _AND_THE_POSITIONS
+    ),
+    Mistake(
+        "backwards-positions-from-1",
+        rope_of(positions=lambda at, x: at + 1, rotation=turned_back),
+        "The rotation runs backwards: the minus stands in the first component. And every position "
+        "is one too large: at position 0 nothing is turned.",
+    ),
+    Mistake(
+        "backwards-base-ignored",
+        rope_of(base_is=lambda base: 10000.0, rotation=turned_back),
+        "The rotation runs backwards: the minus stands in the first component. " + _BASE,
     ),
     Mistake(
         "positions-and-base-ignored",

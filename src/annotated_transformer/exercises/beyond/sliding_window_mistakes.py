@@ -310,12 +310,40 @@ MISTAKES = (
     ),
     Mistake("float-ones", then(_right, Tensor.float), _FLOATS),
     Mistake("integer-ones", then(_right, Tensor.long), _INTEGERS),
+    Mistake("byte-ones", then(_right, Tensor.byte), _INTEGERS),
     Mistake("integer32-ones", then(_right, Tensor.int), _INTEGERS),
     Mistake(
         "additive",
         _additive,
         "This is an additive mask, 0 where attention is allowed and -inf where it is forbidden. "
         "Asked for is the boolean mask, True = may attend.",
+    ),
+    Mistake(
+        "additive-large",
+        lambda n, window: torch.zeros(n, n).masked_fill(~_right(n, window), -1e9),
+        "This is an additive mask, 0 where attention is allowed and a large negative number where "
+        "it is forbidden. Asked for is the boolean mask, True = may attend.",
+    ),
+    *(
+        Mistake(
+            f"float-{name}",
+            then(_between(first, last), Tensor.float),
+            sentence + " The entries are floats besides: ask for `dtype=torch.bool`.",
+        )
+        for name, first, last, sentence in _RANGES
+        if name in ("window-plus-one", "window-minus-one", "two-sided", "causal-only", "not-self")
+    ),
+    Mistake(
+        "first-keys",
+        lambda n, window: (torch.arange(n) < window) & (_back(n) >= 0),
+        "The first `window` keys of the sentence are open to all. The window moves with the "
+        "query: 0 <= i - j < window.",
+    ),
+    Mistake(
+        "last-keys",
+        lambda n, window: (torch.arange(n) >= n - window) & (_back(n) >= 0),
+        "The last `window` keys of the sentence are open. The window moves with the query: "
+        "0 <= i - j < window.",
     ),
     Mistake(
         "batch-axis",

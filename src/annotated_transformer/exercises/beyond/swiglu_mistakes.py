@@ -170,6 +170,11 @@ MISTAKES = (
         "The gate is a tanh. SiLU is z * sigmoid(z), which is not bounded above.",
     ),
     Mistake(
+        "leaky-relu-gate",
+        partial(_swiglu, of_gate=F.leaky_relu),
+        "The gate is a leaky ReLU. SiLU is z * sigmoid(z), a smooth curve.",
+    ),
+    Mistake(
         "softplus-gate",
         partial(_swiglu, of_gate=F.softplus),
         "The gate is a softplus, log(1 + exp(z)), which is never negative. SiLU is z * sigmoid(z).",

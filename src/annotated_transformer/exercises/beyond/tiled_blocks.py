@@ -7,7 +7,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from annotated_transformer.exercises.beyond.drawn import then
-from annotated_transformer.exercises.beyond.tiled_steps import tiled_of
+from annotated_transformer.exercises.beyond.tiled_steps import no_factor, tiled_of
 from annotated_transformer.exercises.exercise import Mistake
 
 
@@ -103,6 +103,34 @@ _TOO_FEW_STEPS = (
     "`range(0, n_k, block_size)`."
 )
 
+_AND_THE_SHORT_BLOCK = (
+    (
+        "not-rescaled",
+        tiled_of(blocks=_only_full, of_total=no_factor, of_output=no_factor),
+        " And sum and output are not rescaled when the maximum grows.",
+    ),
+    (
+        "sum-not-rescaled",
+        tiled_of(blocks=_only_full, of_total=no_factor),
+        " And the sum is not rescaled when the maximum grows.",
+    ),
+    (
+        "output-not-rescaled",
+        tiled_of(blocks=_only_full, of_output=no_factor),
+        " And the output is not rescaled when the maximum grows.",
+    ),
+    (
+        "unscaled",
+        tiled_of(blocks=_only_full, scores=lambda q, k, size: q @ k.mT),
+        " And the scores are not divided by sqrt(d).",
+    ),
+    (
+        "maximum-from-0",
+        tiled_of(blocks=_only_full, first_maximum=0.0),
+        " And the running maximum starts from 0; start from -inf.",
+    ),
+)
+
 BLOCK_MISTAKES = (
     Mistake("unscaled", tiled_of(scores=lambda q, k, size: q @ k.mT), _UNSCALED),
     Mistake(
@@ -142,6 +170,26 @@ BLOCK_MISTAKES = (
         tiled_of(scores=lambda q, k, size: q @ k / math.sqrt(q.size(-1))),
         "The keys are not transposed. Scores are q k^T: `q @ k_block.transpose(-2, -1)`.",
     ),
+    Mistake(
+        "scaled-by-d_v",
+        lambda q, k, v, size: tiled_of(scores=lambda q, k, size: q @ k.mT / math.sqrt(v.size(-1)))(
+            q, k, v, size
+        ),
+        "The scores are divided by the root of the values' width. Each is a dot product of a "
+        "query and a key, d terms: divide by sqrt(d).",
+    ),
+    Mistake(
+        "scaled-by-number-of-keys",
+        lambda q, k, v, size: tiled_of(
+            scores=lambda q, part, size: q @ part.mT / math.sqrt(k.size(-2))
+        )(q, k, v, size),
+        "The scores are divided by the root of the number of keys. Each is a dot product of d "
+        "terms: divide by sqrt(d).",
+    ),
+    *(
+        Mistake(f"short-block-dropped-{name}", candidate, _SHORT_BLOCK + sentence)
+        for name, candidate, sentence in _AND_THE_SHORT_BLOCK
+    ),
     Mistake("short-block-dropped", tiled_of(blocks=_only_full), _SHORT_BLOCK),
     Mistake("short-block-dropped-unless-alone", tiled_of(blocks=_only_full_but_one), _SHORT_BLOCK),
     Mistake(
@@ -165,8 +213,9 @@ BLOCK_MISTAKES = (
     Mistake(
         "last-block-only",
         tiled_of(blocks=lambda n_k, size: [slice((n_k - 1) // size * size, n_k)]),
-        "Only the last block of keys counts: nothing is kept from the earlier ones. Maximum, sum "
-        "and output run on from block to block.",
+        "Only the last block of keys counts: nothing is kept from the earlier ones (perhaps "
+        "because the running maximum is never updated). Maximum, sum and output run on from block "
+        "to block.",
     ),
     Mistake(
         "first-block-skipped",

@@ -50,6 +50,17 @@ def _merged(share: str) -> Candidate:
 
 
 def _divided_each_time(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    return _divided_in_each_step(q, k, v, block_size)[0]
+
+
+def _divided_each_time_and_again(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    output, total = _divided_in_each_step(q, k, v, block_size)
+    return output / total
+
+
+def _divided_in_each_step(
+    q: Tensor, k: Tensor, v: Tensor, block_size: int
+) -> tuple[Tensor, Tensor]:
     """The sum is kept rightly, but the output is divided by it in every step."""
     largest = torch.full_like(q[..., :1], float("-inf"))
     total = torch.zeros_like(q[..., :1])
@@ -62,7 +73,7 @@ def _divided_each_time(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tens
         total = total * rescale + shares.sum(-1, keepdim=True)
         output = (output * rescale + shares @ values) / total
         largest = new
-    return output
+    return output, total
 
 
 def _whole(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
@@ -282,6 +293,12 @@ SUM_MISTAKES = (
         _divided_each_time,
         "The output is divided by the sum in every step, and what was divided before is divided "
         "again. Divide once, after the last block (or undo the old division with the old sum).",
+    ),
+    Mistake(
+        "divided-each-time-and-at-the-end",
+        _divided_each_time_and_again,
+        "The output is divided by the sum in every step and once more at the end, and what was "
+        "divided before is divided again. Divide once, after the last block.",
     ),
     Mistake("blocks-averaged", _merged("mean"), _BLOCKWISE),
     Mistake("blocks-averaged-by-length", _merged("keys"), _BLOCKWISE),
