@@ -11,6 +11,7 @@ from annotated_transformer.exercises.encoder.feed_forward import feed_forward
 from annotated_transformer.exercises.encoder.layer import encoder_layer
 from annotated_transformer.exercises.encoder.layer_norm import layer_norm
 from annotated_transformer.exercises.encoder.layer_norm_backward import layer_norm_backward
+from annotated_transformer.exercises.encoder.padding_leak import padding_leak
 from annotated_transformer.exercises.encoder.sublayer_connection import sublayer_connection
 
 sizes = st.integers(1, 5)
@@ -100,3 +101,26 @@ def test_encoder_layer_is_torchs(batch: int, n: int, heads: int, seed: int) -> N
 
     got = encoder_layer(x, mask, self_attn, ffn, [theirs.norm1, theirs.norm2])
     torch.testing.assert_close(got, theirs(x, src_key_padding_mask=~mask[:, 0, 0]))
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(1, 3), st.integers(2, 4), st.integers(1, 4), st.integers(0, 999))
+def test_padding_leaks_through_torchs_encoder_unless_it_is_masked(
+    batch: int, n: int, extra: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    table = nn.Embedding(9, 4).double()
+    layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True).double()
+    tokens = torch.randint(1, 9, (batch, n))
+    tokens[0, 1:] = 0
+
+    def masked(tokens: Tensor) -> Tensor:
+        result: Tensor = layer(table(tokens), src_key_padding_mask=tokens == 0)
+        return result
+
+    def unmasked(tokens: Tensor) -> Tensor:
+        result: Tensor = layer(table(tokens))
+        return result
+
+    assert padding_leak(masked, tokens, extra) < 1e-9
+    assert padding_leak(unmasked, tokens, extra) > 1e-6

@@ -5,6 +5,7 @@ from annotated_transformer.exercises.encoder.feed_forward import FEED_FORWARD
 from annotated_transformer.exercises.encoder.layer import ENCODER_LAYER
 from annotated_transformer.exercises.encoder.layer_norm import LAYER_NORM
 from annotated_transformer.exercises.encoder.layer_norm_backward import LAYER_NORM_BACKWARD
+from annotated_transformer.exercises.encoder.padding_leak import PADDING_LEAK
 from annotated_transformer.exercises.encoder.sublayer_connection import SUBLAYER_CONNECTION
 from annotated_transformer.exercises.exercise import Exercise
 
@@ -15,4 +16,5 @@ EXERCISES: tuple[Exercise, ...] = (
     EMBED,
     SUBLAYER_CONNECTION,
     ENCODER_LAYER,
+    PADDING_LEAK,
 )
