@@ -5,6 +5,7 @@ names each wrong option as a `Fault`. Two faults at once are two options at once
 them is what is said to each.
 """
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -66,7 +67,7 @@ def _results(function: Callable[..., Any], probes: Sequence[tuple[Any, ...]]) ->
 
 def _result(function: Callable[..., Any], probe: tuple[Any, ...]) -> Any:
     try:
-        return function(*probe)
+        return function(*copy.deepcopy(probe))
     except Exception as error:
         return type(error).__name__
 

@@ -1,5 +1,6 @@
 """The wrong counts for `ablations.attention_flops`: of operations, and of the length."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ def _flops(
 
 
 def _whole(number: float) -> float:
-    return int(number) if number == int(number) else number
+    return int(number) if math.isfinite(number) and number == int(number) else number
 
 
 _HEADS = (
@@ -227,7 +228,7 @@ _OTHERS = (
     *_with_length(
         "no-projections",
         {"projections": lambda n, d, h: 0},
-        None,
+        lambda n, d, h: 0,
         "The projections are missing: four products of (n, d) with (d, d), 2nd² each.",
     ),
     *_with_length(
@@ -309,7 +310,7 @@ _OTHERS = (
     *_with_length(
         "feed-forward-besides",
         {"besides": lambda n, d, h: 16 * n * d * d},
-        None,
+        lambda n, d, h: 6 * d,
         "The feed-forward network is counted too. Only the attention is asked for.",
     ),
     *_with_length(
@@ -344,6 +345,22 @@ _OTHERS = (
         "both halves cost the same.",
     ),
     Fault(
+        "never",
+        {"length": lambda n, d, h: math.inf},
+        "The length is given as infinite. 4n²d overtakes 8nd² at n = 2 d_model.",
+    ),
+    Fault(
+        "no-length",
+        {"length": lambda n, d, h: 0, "result": lambda flops, length: (flops, None)},
+        "The second answer is None. Asked for is the length at which both parts cost the same: "
+        "solve 4n²d = 8nd² for n.",
+    ),
+    Fault(
+        "dictionary",
+        {"result": lambda flops, length: {"flops": flops, "n": length}},
+        "A dictionary is returned. Return a tuple of two: the count and the length.",
+    ),
+    Fault(
         "exchanged",
         {"result": lambda flops, length: (length, flops)},
         "The two results are exchanged: first the count, then the length.",
@@ -372,12 +389,12 @@ def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
     counts = [fault for fault in (*_COMMON, *_OTHERS) if "length" not in fault.options]
     mistakes = [
         *single(_flops, (*_COMMON, *_OTHERS, *_LENGTHS)),
-        *together(_flops, _COMMON, 2),
         *(
             mistake
             for count in counts
             for length in _LENGTHS[:4]
             for mistake in together(_flops, (count, length), 2)
         ),
+        *together(_flops, _COMMON, 2),
     ]
     return told_apart(mistakes, reference, _PROBES)

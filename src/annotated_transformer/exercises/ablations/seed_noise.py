@@ -113,6 +113,8 @@ SEED_NOISE = Exercise(
         _scores("a little more than two errors", [27.1, 26.2, 26.9], [26.26, 26.36, 25.56, 25.76]),
         _scores("b ahead by less than an error", [25.1, 25.7], [25.6, 25.3, 26.0, 25.2]),
         _scores("more than three errors", [25.9, 25.7, 25.8, 25.9], [25.1, 25.6, 25.3]),
+        _scores("a ahead by less than an error", [25.4, 26.0, 25.3], [25.1, 25.7, 25.0]),
+        _scores("equal means", [25.5, 26.5], [25.25, 26.0, 26.75]),
         _scores(
             "small differences between many runs",
             [25.82, 25.80, 25.83, 25.81, 25.84],

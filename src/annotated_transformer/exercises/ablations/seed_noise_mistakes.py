@@ -12,6 +12,7 @@ from annotated_transformer.exercises.ablations.seed_noise_parts import (
     Number,
     Scores,
     difference_of_means,
+    paired_error,
     standard_error,
 )
 from annotated_transformer.exercises.exercise import Candidate, Mistake
@@ -135,6 +136,23 @@ _DECISIONS = (
 )
 
 
+def _paired(a: Scores, b: Scores) -> Any:
+    differences = [x - y for x, y in zip(a, b, strict=False)]
+    d, se = statistics.fmean(differences), paired_error(a, b)
+    return d, se, abs(d) > 2 * se
+
+
+def _no_overlap_of_runs(a: Scores, b: Scores) -> Any:
+    d, se, _ = _noise(a, b)
+    return d, se, min(a) > max(b) or min(b) > max(a)
+
+
+def _no_overlap_of_intervals(a: Scores, b: Scores) -> Any:
+    d, se, _ = _noise(a, b)
+    errors = (statistics.stdev(scores) / math.sqrt(len(scores)) for scores in (a, b))
+    return d, se, abs(d) > 2 * sum(errors)
+
+
 def _sorted_in_place(a: Scores, b: Scores) -> Any:
     a.sort()
     return _noise(a, b)
@@ -148,6 +166,9 @@ _PROBES: tuple[tuple[Scores, Scores], ...] = (
     ([27.1, 26.2, 26.9], [26.26, 26.36, 25.56, 25.76]),
     ([25.1, 25.7], [25.6, 25.3, 26.0, 25.2]),
     ([25.9, 25.7, 25.8, 25.9], [25.1, 25.6, 25.3]),
+    ([20.0, 27.0, 24.0, 25.4], [21.2, 23.9, 25.2]),
+    ([25.4, 26.0, 25.3], [25.1, 25.7, 25.0]),
+    ([25.5, 26.5], [25.25, 26.0, 26.75]),
     ([25.82, 25.80, 25.83, 25.81, 25.84], [25.74, 25.73, 25.76, 25.75]),
 )
 
@@ -157,12 +178,34 @@ def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
     common = (*_DIFFERENCES, *_ERRORS, *_DECISIONS)
     mistakes = [
         *single(_noise, (*common, *MORE_DIFFERENCES, *MORE_ERRORS, *MORE_DECISIONS)),
-        Mistake(
-            "sorted-in-place",
-            _sorted_in_place,
-            "The values are right, but the caller's list is changed (`sort()`). Work on a copy: "
-            "`sorted(scores)`.",
-        ),
         *together(_noise, common, 2),
     ]
-    return told_apart(mistakes, reference, _PROBES)
+    others = (
+        Mistake(
+            "paired",
+            _paired,
+            "Run is subtracted from run (`zip`), and the longer list loses its last runs. The runs "
+            "do not belong together in pairs: take the means and variances of each variant.",
+        ),
+        Mistake(
+            "runs-do-not-overlap",
+            _no_overlap_of_runs,
+            "It is decided by whether the runs of one are all above those of the other. That asks "
+            "about single runs, and the more there are the harder it is: compare the difference "
+            "of the means with two standard errors.",
+        ),
+        Mistake(
+            "intervals-do-not-overlap",
+            _no_overlap_of_intervals,
+            "It is decided by whether the two intervals of two errors each do not overlap. That "
+            "adds the two errors, and asks for too much: the error of a difference is the root of "
+            "the sum of squares.",
+        ),
+    )
+    in_place = Mistake(
+        "sorted-in-place",
+        _sorted_in_place,
+        "The values are right, but the caller's list is changed (`sort()`). Work on a copy: "
+        "`sorted(scores)`.",
+    )
+    return (*told_apart([*mistakes, *others], reference, _PROBES), in_place)

@@ -20,7 +20,8 @@ def standard_error(a: Scores, b: Scores) -> float:
     return math.sqrt(statistics.variance(a) / len(a) + statistics.variance(b) / len(b))
 
 
-def _paired(a: Scores, b: Scores) -> float:
+def paired_error(a: Scores, b: Scores) -> float:
+    """Of the mean difference of run and run, the longer list cut off."""
     differences = [x - y for x, y in zip(a, b, strict=False)]
     return statistics.stdev(differences) / math.sqrt(len(differences))
 
@@ -216,7 +217,7 @@ MORE_ERRORS = (
     ),
     Fault(
         "paired-error",
-        {"error": _paired},
+        {"error": paired_error},
         "Run is subtracted from run (`zip`). The runs do not belong together in pairs: each "
         "variant has its own variance.",
     ),
@@ -231,6 +232,12 @@ MORE_ERRORS = (
         {"error": lambda a, b: 1.96 * standard_error(a, b)},
         "The error is multiplied by 1.96, half of a 95 per cent interval. Return one standard "
         "error.",
+    ),
+    Fault(
+        "deviations-over-runs-added",
+        {"error": lambda a, b: statistics.stdev(a) / len(a) + statistics.stdev(b) / len(b)},
+        "The deviations are divided by n and added. A mean strays by s / sqrt(n), and of two such "
+        "errors the squares add up.",
     ),
     Fault(
         "spread-of-two-means",
@@ -253,12 +260,7 @@ MORE_DECISIONS = (
     Fault(
         "three-errors",
         {"decide": lambda d, se: abs(d) > 3 * se},
-        "Three standard errors are asked for. The statement says two.",
-    ),
-    Fault(
-        "two-and-a-half-errors",
-        {"decide": lambda d, se: abs(d) > 2.5 * se},
-        "More than two standard errors are asked for. The statement says two.",
+        "Three standard errors are asked for, or nearly so. The statement says two.",
     ),
     Fault(
         "four-errors",
@@ -316,6 +318,26 @@ MORE_DECISIONS = (
         "as-a-word",
         {"decide": lambda d, se: "yes" if abs(d) > 2 * se else "no"},
         "The third result is a word. Asked for is True or False: the comparison itself.",
+    ),
+    Fault(
+        "as-another-word",
+        {"decide": lambda d, se: "decided" if abs(d) > 2 * se else "undecided"},
+        "The third result is a word. Asked for is True or False: the comparison itself.",
+    ),
+    Fault(
+        "as-quoted-truth",
+        {"decide": lambda d, se: str(abs(d) > 2 * se)},
+        "The third result is a word. Asked for is True or False, without quotes.",
+    ),
+    Fault(
+        "rounded-to-tenths",
+        {"result": lambda d, se, decided: (round(d, 1), round(se, 1), decided)},
+        "The numbers are rounded to tenths. Return them as they are; rounding is for printing.",
+    ),
+    Fault(
+        "rounded-to-hundredths",
+        {"result": lambda d, se, decided: (round(d, 2), round(se, 2), decided)},
+        "The numbers are rounded to hundredths. Return them as they are; rounding is for printing.",
     ),
     Fault(
         "as-a-number",

@@ -1,11 +1,11 @@
 """The wrong counts for `model.parameter_count`: each part left out, doubled or of another size."""
 
 from collections.abc import Callable
+from typing import Any
 
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 from annotated_transformer.exercises.faults import Fault, single, together, told_apart
 from annotated_transformer.exercises.model.parameter_count_parts import (
-    FEW_NORMS,
     ONE_TABLE,
     OTHER_FAULTS,
 )
@@ -24,7 +24,7 @@ def _count(
     attention: Size = lambda d, h: 4 * d * d,
     attention_biases: int = 0,
     in_encoder: int = 1,
-    in_decoder: int = 2,
+    in_decoder: float = 2,
     inner: Size = lambda d, f: f,
     ffn_matrices: int = 2,
     ffn_biases: Size = lambda d, f: f + d,
@@ -36,8 +36,8 @@ def _count(
     encoder_layers: Callable[[int], int] = lambda n: n,
     decoder_layers: Callable[[int], int] = lambda n: n,
     positions: int = 0,
-    unit: Callable[[int], float] = lambda total: total,
-) -> float:
+    unit: Callable[[float], Any] = lambda total: total,
+) -> Any:
     width = inner(d_model, d_ff)
     attend = attention(d_model, n_heads) + attention_biases * d_model
     ffn = ffn_matrices * d_model * width + ffn_biases(d_model, width)
@@ -119,8 +119,9 @@ _COMMON = (
     Fault(
         "two-norms-in-decoder",
         {"decoder_norms": 2},
-        "A decoder layer is counted with two LayerNorms. It has three sub-layers, so three: "
-        + FEW_NORMS,
+        "2 d_model are missing in an encoder and a decoder layer together: one LayerNorm (two in "
+        "an encoder layer, three in a decoder layer), or the second bias of both feed-forward "
+        "networks, b_2, which has d_model numbers.",
     ),
     Fault(
         "output-bias",

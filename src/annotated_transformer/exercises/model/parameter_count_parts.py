@@ -37,26 +37,16 @@ OTHER_FAULTS = (
     Fault(
         "one-head-only",
         {"attention": lambda d, h: 4 * d * (d // h)},
-        "The matrices of a single head are counted, (d_model, d_k). There are n_heads of them; "
-        "together they are (d_model, d_model).",
+        "An attention is counted with 4 · d_model · d_k: the matrices of a single head, or those "
+        "of all heads as (d_k, d_k), as if each saw a slice of the input. Each of the n_heads "
+        "heads projects all d_model numbers to d_k; together that is (d_model, d_model).",
     ),
     Fault(
         "one-head-and-output",
         {"attention": lambda d, h: 3 * d * (d // h) + d * d},
-        "W^Q, W^K and W^V of a single head are counted. There are n_heads of each; together they "
-        "are (d_model, d_model), like W^O.",
-    ),
-    Fault(
-        "heads-cut-the-input",
-        {"attention": lambda d, h: 4 * h * (d // h) ** 2},
-        "A head's matrices are counted as (d_k, d_k), as if each head saw a slice of the input. "
-        "Every head projects all d_model numbers: (d_model, d_k).",
-    ),
-    Fault(
-        "heads-cut-the-input-but-output",
-        {"attention": lambda d, h: 3 * h * (d // h) ** 2 + d * d},
-        "A head's W^Q, W^K and W^V are counted as (d_k, d_k), as if each head saw a slice of the "
-        "input. Every head projects all d_model numbers: (d_model, d_k).",
+        "W^Q, W^K and W^V are counted with d_model · d_k numbers each: those of a single head, or "
+        "of all heads as (d_k, d_k), as if each saw a slice of the input. Each of the n_heads "
+        "heads projects all d_model numbers to d_k; together that is (d_model, d_model).",
     ),
     Fault(
         "output-projection-of-one-head",
@@ -78,7 +68,9 @@ OTHER_FAULTS = (
     Fault(
         "two-attention-matrices",
         {"attention": lambda d, h: 2 * d * d},
-        "Two matrices are counted for an attention. It has four: W^Q, W^K, W^V and W^O.",
+        "6 d_model² are counted for the attentions of an encoder and a decoder layer, as if each "
+        "had two matrices. There are three attentions, cross-attention included, with four "
+        "matrices each, W^Q, W^K, W^V and W^O: 12 d_model².",
     ),
     Fault(
         "five-attention-matrices",
@@ -104,8 +96,9 @@ OTHER_FAULTS = (
     Fault(
         "cross-attention-in-encoder",
         {"in_encoder": 2},
-        "An encoder layer is counted with two attentions. Attention to the other language is the "
-        "decoder's alone; an encoder layer has self-attention only.",
+        "One attention too many is counted: two in an encoder layer, or three in a decoder layer. "
+        "The encoder has self-attention only; the decoder has that and attention to the encoder's "
+        "output, and its third sub-layer is the feed-forward network.",
     ),
     Fault(
         "encoder-like-decoder",
@@ -118,12 +111,6 @@ OTHER_FAULTS = (
         {"in_decoder": 0},
         "A decoder layer is counted without attention. It has two, masked self-attention and "
         "attention to the encoder's output.",
-    ),
-    Fault(
-        "three-attentions-in-decoder",
-        {"in_decoder": 3},
-        "A decoder layer is counted with three attentions. It has three sub-layers, but the third "
-        "is the feed-forward network.",
     ),
     Fault(
         "no-decoder-ffn",
@@ -170,11 +157,6 @@ OTHER_FAULTS = (
         "d_ff is fixed at 2048 in the code instead of taken from the argument.",
     ),
     Fault(
-        "first-ffn-bias-only",
-        {"ffn_biases": lambda d, f: f},
-        "The second bias of the feed-forward network is missing: b_2 has d_model numbers.",
-    ),
-    Fault(
         "second-ffn-bias-only",
         {"ffn_biases": lambda d, f: d},
         "The first bias of the feed-forward network is missing: b_1 has d_ff numbers.",
@@ -205,14 +187,45 @@ OTHER_FAULTS = (
     Fault(
         "norm-with-statistics",
         {"norm": lambda d, h: 4 * d},
-        "A LayerNorm is counted with 4 d_model numbers. Mean and variance are computed, not "
-        "trained, and not stored: gain and bias are 2 d_model.",
+        "A LayerNorm is counted with 4 d_model numbers (or biases are counted in the attention "
+        "projections and one LayerNorm is not). Mean and variance are computed, not trained: gain "
+        "and bias are 2 d_model, five times in an encoder and a decoder layer.",
     ),
-    Fault("one-norm-a-layer", {"encoder_norms": 1, "decoder_norms": 1}, FEW_NORMS),
     Fault(
-        "one-norm-in-encoder",
-        {"encoder_norms": 1},
-        "An encoder layer is counted with one LayerNorm. " + FEW_NORMS,
+        "one-norm-a-layer",
+        {"encoder_norms": 1, "decoder_norms": 1},
+        FEW_NORMS + " Each has a gain and a bias, 2 d_model.",
+    ),
+    Fault(
+        "cross-attention-of-two-matrices",
+        {"in_decoder": 1.5},
+        "Cross-attention is counted with two matrices. It has four of its own like every "
+        "attention: W^Q for the decoder's side, W^K and W^V for the encoder's, and W^O.",
+    ),
+    Fault(
+        "cross-attention-of-three-matrices",
+        {"in_decoder": 1.75},
+        "Cross-attention is counted with three matrices. It has four of its own like every "
+        "attention: W^Q for the decoder's side, W^K and W^V for the encoder's, and W^O.",
+    ),
+    Fault(
+        "no-ffn-and-no-norms",
+        {"ffn_matrices": 0, "ffn_biases": lambda d, f: 0, "norm": lambda d, h: 0},
+        "Only attention and the table are counted, 12 d_model² for an encoder and a decoder "
+        "layer. Add the feed-forward networks, 2 d_model d_ff + d_ff + d_model in each layer, and "
+        "the LayerNorms, 2 d_model each.",
+    ),
+    Fault(
+        "no-biases-anywhere",
+        {"ffn_biases": lambda d, f: 0, "norm": lambda d, h: d, "final_norms": 2},
+        "This is `torch.nn.Transformer` with `bias=False`: the feed-forward networks and the "
+        "LayerNorms have lost their biases, and a final LayerNorm after each stack is counted. "
+        "In the paper only the attention projections have no bias.",
+    ),
+    Fault(
+        "as-text",
+        {"unit": str},
+        "The count is returned as text. Return the whole number itself, without quotes.",
     ),
     Fault(
         "one-norm-in-encoder-two-in-decoder",
@@ -223,13 +236,9 @@ OTHER_FAULTS = (
     Fault(
         "three-norms-in-both",
         {"encoder_norms": 3},
-        "An encoder layer is counted with three LayerNorms. It has two sub-layers, so two.",
-    ),
-    Fault(
-        "norms-exchanged",
-        {"encoder_norms": 3, "decoder_norms": 2},
-        "The LayerNorms of encoder and decoder are exchanged: two in an encoder layer, three in a "
-        "decoder layer.",
+        "2 d_model too many are counted for an encoder and a decoder layer: three LayerNorms in "
+        "the encoder layer, which has two; or biases in the attention projections, which have "
+        "none, and no LayerNorms at all.",
     ),
     Fault(
         "final-norm",
@@ -273,18 +282,6 @@ OTHER_FAULTS = (
         {"encoder_layers": lambda n: 2 * n, "decoder_layers": lambda n: 2 * n},
         "The layers are counted twice: encoder and decoder layers are already added up, so "
         "multiply by n_layers, not by 2 n_layers.",
-    ),
-    Fault(
-        "only-encoder-layers-twice",
-        {"encoder_layers": lambda n: 2 * n, "decoder_layers": lambda n: 0},
-        "2 n_layers encoder layers are counted. The decoder's layers are larger: one attention "
-        "and one LayerNorm more.",
-    ),
-    Fault(
-        "only-decoder-layers-twice",
-        {"encoder_layers": lambda n: 0, "decoder_layers": lambda n: 2 * n},
-        "2 n_layers decoder layers are counted. The encoder's layers are smaller: they have no "
-        "cross-attention and one LayerNorm less.",
     ),
     Fault(
         "layers-only-once-more",

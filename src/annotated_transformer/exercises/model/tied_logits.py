@@ -1,5 +1,6 @@
 """`model.tied_logits`: the embedding table read backwards, as the output layer (section 3.4)."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -7,7 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
+from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, call
 from annotated_transformer.exercises.model.tied_logits_mistakes import MISTAKES
 
 
@@ -52,7 +53,13 @@ def _random(batch: int, n: int, d: int, vocab_size: int, size: float = 1.0, **op
         return call(draw(batch, n, d) * size, draw(vocab_size, d))
 
     name = f"x of shape ({batch}, {n}, {d}) and a table of {vocab_size} words"
-    return Case(options.pop("name", name), make, gradient="noted", **options)
+    gradient: Gradient = "ignored" if "observe" in options else "noted"
+    return Case(options.pop("name", name), make, gradient=gradient, **options)
+
+
+def _dtype_of(candidate: Callable[..., Any], x: Tensor, table: Tensor) -> object:
+    result = candidate(x, table)
+    return str(result.dtype) if isinstance(result, Tensor) else result
 
 
 def _by_hand(generator: torch.Generator, dtype: torch.dtype) -> Call:
@@ -100,6 +107,7 @@ TIED_LOGITS = Exercise(
         _random(2, 4, 3, 3),
         _random(1, 1, 6, 4),
         _random(2, 3, 4, 6, 100.0, name="x with entries of about 100"),
+        _random(2, 2, 3, 4, name="the dtype of the result", observe=_dtype_of),
         _random(2, 3, 4, 5, name="float32", stage="other", dtype=torch.float32),
         Case("views that are not contiguous", _not_contiguous, stage="other"),
     ),

@@ -38,6 +38,10 @@ _ROOT = (
     "in, where it makes the words as large as the positions; section 3.4 does not apply it to the "
     "output layer."
 )
+_OWN = (
+    "A new linear layer with weights of its own is used. Tied means that the given table is the "
+    "weight: `x @ table.T`."
+)
 _FAULTS = (
     Fault("times-root", {"scale": lambda d, v: math.sqrt(d)}, _ROOT),
     Fault(
@@ -82,6 +86,22 @@ _OTHER_FAULTS = (
         "divided-by-vocabulary",
         {"scale": lambda d, v: 1 / v},
         "The logits are divided by the size of the vocabulary. The output layer has no factor.",
+    ),
+    Fault(
+        "divided-by-root-of-vocabulary",
+        {"scale": lambda d, v: 1 / math.sqrt(v)},
+        "The logits are divided by the root of the size of the vocabulary. The output layer has "
+        "no factor.",
+    ),
+    Fault(
+        "doubled",
+        {"scale": lambda d, v: 2.0},
+        "The logits are twice too large (a temperature of 0.5). The output layer has no factor.",
+    ),
+    Fault(
+        "first-word-missing",
+        {"after": lambda z: z[..., 1:]},
+        "The logit of word 0 is missing. Every row of the table has one, padding too: (B, n, V).",
     ),
     Fault(
         "negative",
@@ -221,14 +241,12 @@ MISTAKES = (
     Mistake(
         "own-weights",
         lambda x, table: torch.nn.Linear(x.size(-1), table.size(0)).to(x.dtype)(x),
-        "A new linear layer with weights of its own is used. Tied means that the given table is "
-        "the weight: `x @ table.T`.",
+        _OWN,
     ),
     Mistake(
         "own-weights-without-bias",
         lambda x, table: torch.nn.Linear(x.size(-1), table.size(0), bias=False).to(x.dtype)(x),
-        "A new linear layer with weights of its own is used. Tied means that the given table is "
-        "the weight: `x @ table.T`.",
+        _OWN,
     ),
     Mistake(
         "with-bias",
@@ -249,7 +267,7 @@ MISTAKES = (
     ),
     Mistake(
         "looked-up",
-        lambda x, table: table[x],
+        lambda x, table: F.embedding(x.long(), table),
         "x is looked up in the table like token numbers. x holds vectors, not tokens: compare "
         "each of them with every row of the table, `x @ table.T`.",
     ),
@@ -269,6 +287,33 @@ MISTAKES = (
         _squared_distances,
         "Negative squared distances to the rows of the table are returned. A logit is the dot "
         "product: `x @ table.T`.",
+    ),
+    Mistake(
+        "plain-distances",
+        lambda x, table: -_squared_distances(x, table).abs().sqrt(),
+        "Negative distances to the rows of the table are returned. A logit is the dot product: "
+        "`x @ table.T`.",
+    ),
+    Mistake(
+        "batch-of-one",
+        lambda x, table: torch.bmm(x, table.T.unsqueeze(0)),
+        "`bmm` does not stretch an axis of length 1: it works for a batch of one only. Use "
+        "`x @ table.T`, which does.",
+    ),
+    Mistake(
+        "own-weights-in-its-dtype",
+        lambda x, table: torch.nn.Linear(x.size(-1), table.size(0), dtype=x.dtype)(x),
+        _OWN,
+    ),
+    Mistake(
+        "own-weights-in-its-dtype-without-bias",
+        lambda x, table: torch.nn.Linear(x.size(-1), table.size(0), False, dtype=x.dtype)(x),
+        _OWN,
+    ),
+    Mistake(
+        "float32",
+        lambda x, table: (x @ table.T).float(),
+        "The numbers are right but always float32 (`.float()`). Keep the dtype of x.",
     ),
     Mistake(
         "first-sentence",

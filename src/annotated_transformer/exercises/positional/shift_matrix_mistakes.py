@@ -49,10 +49,13 @@ def _positions_shifted(k: int, d_model: int) -> Tensor:
     return torch.eye(d_model).roll(k, 0)
 
 
+def _encoded(p: int, d_model: int) -> Tensor:
+    angle = p / 10000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten().float()
+
+
 def _encodings_multiplied(k: int, d_model: int, p: int = 0) -> Tensor:
-    two_i = torch.arange(0, d_model, 2)
-    angles = (torch.tensor([p, p + k])[:, None] / 10000 ** (two_i / d_model)).double()
-    now, later = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
+    now, later = _encoded(p, d_model), _encoded(p + k, d_model)
     return torch.outer(later, now) / now.dot(now)
 
 
@@ -87,8 +90,8 @@ _COMMON = (
     Fault(
         "half-exponent",
         {"exponent": lambda i, d: i / d},
-        "The exponent is i / d_model, half as large as it should be. The pair i turns by "
-        "k / 10000^(2i / d_model).",
+        "The exponent is i / d_model, half as large as it should be (a base of 100 does the same). "
+        "The pair i turns by k / 10000^(2i / d_model).",
     ),
     Fault(
         "double-exponent",
@@ -168,7 +171,6 @@ _OTHERS = (
         "The blocks come in reverse order. The first pair turns fastest, by k radians.",
     ),
     Fault("base-1000", {"base": 1000.0}, "The base of the power is 1000. The paper's is 10000."),
-    Fault("base-100", {"base": 100.0}, "The base of the power is 100. The paper's is 10000."),
     Fault(
         "two-pi",
         {"angle": lambda k, w: 2 * math.pi * k / w},
@@ -205,6 +207,34 @@ _OTHERS = (
         "columns-exchanged-back",
         {"block": lambda s, c: ((-s, c), (c, -s))},
         "Sine and cosine are exchanged within the blocks: cos(kw) belongs on the diagonal.",
+    ),
+    Fault(
+        "cosine-first-with-sign",
+        {"block": lambda s, c: ((s, c), (-c, s))},
+        "Sine and cosine are exchanged within the blocks. For k = 0 the matrix must be the "
+        "identity: cos(0) = 1 belongs on the diagonal.",
+    ),
+    Fault(
+        "no-way-back",
+        {"shift": lambda k: max(k, 0)},
+        "A negative k is taken as 0. It goes back: the angles are negative, and nothing else "
+        "changes.",
+    ),
+    Fault(
+        "list-of-blocks",
+        {"result": lambda m: [m[j : j + 2, j : j + 2] for j in range(0, len(m), 2)]},
+        "A list of blocks is returned. Put them on the diagonal of one matrix: "
+        "`torch.block_diag(*blocks)`.",
+    ),
+    Fault(
+        "zeros",
+        {"result": torch.zeros_like},
+        "Every entry is 0: the matrix is made and never filled.",
+    ),
+    Fault(
+        "rounded",
+        {"result": lambda m: m.round().long()},
+        "The matrix is made of integers, so sines and cosines are rounded. Make it of floats.",
     ),
     Fault(
         "negative",
@@ -249,7 +279,17 @@ _OTHERS = (
     ),
 )
 
+_OF_AN_ENCODING = (
+    "This is built from the encoding of position k, PE[k]. Multiplying with it does not shift: "
+    "each pair has to be turned by its own angle, a block of four numbers (addition theorems)."
+)
 _ODD = (
+    Mistake("encoding-on-the-diagonal", lambda k, d: torch.diag(_encoded(k, d)), _OF_AN_ENCODING),
+    Mistake(
+        "encoding-times-itself",
+        lambda k, d: torch.outer(_encoded(k, d), _encoded(k, d)),
+        _OF_AN_ENCODING,
+    ),
     Mistake(
         "positions-moved",
         _positions_shifted,

@@ -1,6 +1,6 @@
 """The wrong encodings for `positional.sinusoidal`: the formula with each of its steps done wrongly.
 
-The rarer faults are in `sinusoidal_parts`.
+The rarer faults are in `sinusoidal_angles` and `sinusoidal_columns`.
 """
 
 import math
@@ -12,8 +12,9 @@ from torch import Tensor
 
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 from annotated_transformer.exercises.faults import Fault, single, together, told_apart
-from annotated_transformer.exercises.positional.sinusoidal_parts import (
-    OTHER_FAULTS,
+from annotated_transformer.exercises.positional.sinusoidal_angles import ANGLE_FAULTS
+from annotated_transformer.exercises.positional.sinusoidal_columns import (
+    COLUMN_FAULTS,
     SHAPES,
     halves,
     interleaved,
@@ -61,7 +62,8 @@ _COMMON = (
         "half-exponent",
         {"exponent": lambda i, d: i / d},
         "The exponent is half as large as it should be, i / d_model. i counts pairs of columns, 0 "
-        "to d_model / 2 - 1, and the exponent is 2i / d_model: it runs from 0 to nearly 1.",
+        "to d_model / 2 - 1, and the exponent is 2i / d_model: it runs from 0 to nearly 1. A base "
+        "of 100 in place of 10000 would do the same.",
     ),
     Fault("double-exponent", {"exponent": lambda i, d: 4 * i / d}, _DOUBLED),
     Fault(
@@ -117,13 +119,42 @@ _COMMON = (
     ),
 )
 
+_RANDOM = (
+    "The numbers are random, as in a table to be trained (row (E) of Table 3). Asked for is the "
+    "fixed encoding: sines and cosines of the position."
+)
+
+
+def _exchanged(n_positions: int, d_model: int) -> Any:
+    if n_positions % 2:
+        raise RuntimeError("the columns do not fit")
+    return _encoding(d_model, n_positions)
+
+
+_ODD = (
+    Mistake(
+        "arguments-exchanged",
+        _exchanged,
+        "The arguments are exchanged: rows are counted by d_model, columns by n_positions. The "
+        "first argument is the number of positions, which are the rows.",
+    ),
+    Mistake("random", lambda n, d: torch.randn(n, d), _RANDOM),
+    Mistake("random-between-0-and-1", lambda n, d: torch.rand(n, d), _RANDOM),
+    Mistake(
+        "zeros",
+        lambda n, d: torch.zeros(n, d),
+        "Every number is 0: the tensor is made and never filled.",
+    ),
+)
+
 _PROBES = ((2, 4), (4, 2), (3, 6), (3, 16), (10, 8), (40, 12))
 
 
 def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
     """Each fault alone, the common ones in twos and with the usual wrong shapes."""
     mistakes = [
-        *single(_encoding, (*_COMMON, *SHAPES, *OTHER_FAULTS)),
+        *single(_encoding, (*_COMMON, *SHAPES, *ANGLE_FAULTS, *COLUMN_FAULTS)),
+        *_ODD,
         *together(_encoding, _COMMON, 2),
         *(
             mistake

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
+from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, call
 from annotated_transformer.exercises.warmup.pairwise_dot_mistakes import MISTAKES
 
 
@@ -50,7 +50,13 @@ def _of_shapes(a: tuple[int, ...], b: tuple[int, ...], **options: Any) -> Case:
         return call(draw(*a), draw(*b))
 
     name = options.pop("name", f"a of shape {a}, b of shape {b}")
-    return Case(name, make, gradient="noted", **options)
+    gradient: Gradient = "ignored" if "observe" in options else "noted"
+    return Case(name, make, gradient=gradient, **options)
+
+
+def _dtype_of(candidate: Callable[..., Any], a: Tensor, b: Tensor) -> object:
+    result = candidate(a, b)
+    return str(result.dtype) if isinstance(result, Tensor) else result
 
 
 def _by_hand(generator: torch.Generator, dtype: torch.dtype) -> Call:
@@ -103,6 +109,7 @@ PAIRWISE_DOT = Exercise(
         _of_shapes((1, 4), (1, 4)),
         _of_shapes((3, 1), (5, 1)),
         _of_shapes((2, 3, 2, 2, 3), (2, 3, 2, 4, 3)),
+        _of_shapes((2, 3), (4, 3), name="the dtype of the result", observe=_dtype_of),
         _of_shapes((2, 3, 4), (2, 5, 4), name="float32", stage="other", dtype=torch.float32),
         Case("views that are not contiguous", _not_contiguous, stage="other"),
     ),

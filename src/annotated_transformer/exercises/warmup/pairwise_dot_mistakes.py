@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
@@ -73,6 +74,15 @@ _FIXED_AXES = (
     "Count from the end: `transpose(-2, -1)`."
 )
 
+_THREE_AXES = (
+    "This takes exactly three axes (`permute(0, 2, 1)`, `bmm`, `bnd,bmd->bnm`). None "
+    "or several may stand before the last two: `a @ b.transpose(-2, -1)` serves all."
+)
+_OTHER_AXIS = (
+    "The products are added up over the rows. A dot product adds up over the last axis, d, and "
+    "leaves a number for each pair of rows: (..., n, m)."
+)
+
 MISTAKES = (
     *single(
         _with,
@@ -102,8 +112,7 @@ MISTAKES = (
             Fault(
                 "three-axes-only",
                 {"of_b": lambda b: b.permute(0, 2, 1), "combine": torch.matmul},
-                "This takes exactly three axes (`permute(0, 2, 1)`, `bmm`, `bnd,bmd->bnm`). None "
-                "or several may stand before the last two: `a @ b.transpose(-2, -1)` serves all.",
+                _THREE_AXES,
             ),
             Fault(
                 "four-axes-only",
@@ -116,6 +125,55 @@ MISTAKES = (
                 {"of_b": lambda b: b.transpose(0, -1), "combine": torch.matmul},
                 "The first axis of b is exchanged with the last. In a batch the first is the "
                 "batch: exchange the last two, `transpose(-2, -1)`.",
+            ),
+            Fault(
+                "three-axes-counted-from-the-left",
+                {"combine": lambda a, b: torch.bmm(a, b.transpose(1, 2))},
+                _THREE_AXES,
+            ),
+            Fault(
+                "numpys-dot",
+                {"combine": lambda a, b: torch.from_numpy(np.dot(a.numpy(), b.numpy().T))},
+                _DOT_T + " And `np.dot` does not take leading axes side by side: use `@`.",
+            ),
+            Fault(
+                "summed-over-rows-of-b",
+                {"combine": lambda a, b: (a.unsqueeze(-2) * b.unsqueeze(-3)).sum(-2)},
+                _OTHER_AXIS,
+            ),
+            Fault(
+                "summed-over-rows-of-a",
+                {"combine": lambda a, b: (a.unsqueeze(-2) * b.unsqueeze(-3)).sum(-3)},
+                _OTHER_AXIS,
+            ),
+            Fault(
+                "all-rows-of-all-matrices",
+                {"combine": lambda a, b: a.reshape(-1, a.size(-1)) @ b.reshape(-1, b.size(-1)).T},
+                "The leading axes are joined with the rows, so rows of different matrices meet. "
+                "They go along side by side: (..., n, m).",
+            ),
+            Fault(
+                "outer-product",
+                {"combine": lambda a, b: torch.outer(a.flatten(), b.flatten())},
+                "This is the outer product of all numbers. A dot product is a sum over the last "
+                "axis, one for each pair of rows.",
+            ),
+            Fault(
+                "first-matrix-of-b",
+                {"combine": lambda a, b: a @ b.reshape(-1, *b.shape[-2:])[0].T},
+                "Every matrix of a meets the first matrix of b. The leading axes go along side by "
+                "side: each with its own.",
+            ),
+            Fault(
+                "squared",
+                {"after": torch.square},
+                "The products are squared. Plain dot products are asked for.",
+            ),
+            Fault(
+                "float32",
+                {"after": lambda z: z.float()},
+                "The numbers are right but always float32 (`.float()`). Keep the dtype of the "
+                "inputs.",
             ),
             Fault(
                 "matrices-only",
