@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from annotated_transformer.exercises.decoder.layer import decoder_layer
+from annotated_transformer.exercises.decoder.leaks_future import leaks_future
 
 sizes = st.integers(1, 5)
 
@@ -42,3 +43,13 @@ def test_decoder_layer_is_torchs(batch: int, n_t: int, n_s: int, heads: int, see
     got = decoder_layer(x, memory, causal, real, self_attn, cross_attn, ffn, norms)
     expected = theirs(x, memory, tgt_mask=~past, memory_key_padding_mask=~real[:, 0, 0])
     torch.testing.assert_close(got, expected)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 5), st.data())
+def test_leaks_future_finds_any_entry_above_the_diagonal(n: int, data: st.DataObject) -> None:
+    entries = st.lists(st.booleans(), min_size=n * n, max_size=n * n)
+    seen = torch.tensor(data.draw(entries)).reshape(n, n)
+    x = torch.randn(2, n, 3, generator=torch.Generator().manual_seed(n), dtype=torch.float64)
+    got = leaks_future(lambda x: seen.double() @ x, x)
+    assert got == bool(seen.triu(1).any())
