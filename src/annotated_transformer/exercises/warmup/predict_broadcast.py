@@ -24,7 +24,7 @@ def answer() -> dict[str, Shape]:
     return {
         "sum": (4, 5),  # (5,) is (1, 5) on the right of (4, 1)
         "kept": (2, 4, 5),  # (2, 1, 5) with (4, 1)
-        "dropped": ERROR,  # (2, 4) stands below (4, 5): 4 meets 5
+        "dropped": "error",  # (2, 4) stands below (4, 5): 4 meets 5
         "pairs": (2, 4, 3, 5),  # (2, 4, 1, 5) with (2, 1, 3, 5)
     }
 
