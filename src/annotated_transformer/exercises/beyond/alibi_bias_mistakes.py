@@ -44,6 +44,10 @@ def _exchanged(bias: Candidate) -> Candidate:
     return lambda n_heads, n_q, n_k: bias(n_heads, n_k, n_q)
 
 
+def _first_row(sign: float) -> Candidate:
+    return then(_alibi(), lambda bias: sign * bias[:, :1])
+
+
 _PLUS = (
     "The sign is wrong: far keys are given a bonus, so that the farthest word gets most of the "
     "attention. The bias takes away: -slope · (i - j), zero on the diagonal and negative to the "
@@ -345,10 +349,18 @@ MISTAKES = (
         )
         for ending, distances in _FUTURES
     ),
-    Mistake(
-        "keys-row",
-        lambda h, n_q, n_k: -_alibi()(h, 1, n_k),
-        _KEYS_ONLY + " Its shape is (n_heads, 1, n_k) here; asked for is (n_heads, n_q, n_k).",
+    *(
+        Mistake(
+            f"keys-row{ending}",
+            _first_row(sign),
+            _KEYS_ONLY + " Its shape is (n_heads, 1, n_k) here; asked for is (n_heads, n_q, n_k).",
+        )
+        for ending, sign in (("", 1.0), ("-negative", -1.0))
+    ),
+    *(
+        Mistake(f"plus-{name}", _alibi(slope, join=torch.mul), f"{_PLUS} Besides: {sentence}")
+        for name, slope, sentence in _SLOPES
+        if name in ("always-halved", "not-divided-by-h", "no-8", "one-slope", "reversed")
     ),
     Mistake(
         "slopes-alone",

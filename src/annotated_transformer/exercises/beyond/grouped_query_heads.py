@@ -235,6 +235,11 @@ HEAD_MISTAKES = (
         _IN_TURN + " The division by sqrt(d) is missing, too.",
     ),
     Mistake(
+        "dealt-out-in-turn-scaled-by-d",
+        attention_of(_in_turn, scores=lambda q, k, g: q @ k.mT / q.size(-1)),
+        _IN_TURN + " And the scores are divided by d, not by its root.",
+    ),
+    Mistake(
         "dealt-out-in-turn-empty-rows",
         attention_of(
             _in_turn,

@@ -120,6 +120,41 @@ _WRITINGS: tuple[tuple[str, Write, str], ...] = (
         _SEPARATE + " And the closing bracket has no label.",
     ),
     (
+        "separate-labels-and-tags",
+        written_by(
+            opening=lambda label: ["(", label],
+            closing=lambda label: [")", label],
+            word=lambda tag, word: [tag],
+        ),
+        _SEPARATE + " The part-of-speech tags are kept besides: a word becomes 'XX'.",
+    ),
+    (
+        "separate-labels-and-tags-unlabelled-closing",
+        written_by(
+            opening=lambda label: ["(", label],
+            closing=lambda label: [")"],
+            word=lambda tag, word: [tag],
+        ),
+        _SEPARATE + " The closing bracket has no label, and the part-of-speech tags are kept: "
+        "each becomes 'XX'.",
+    ),
+    (
+        "no-labels-and-tags",
+        written_by(
+            opening=lambda label: ["("],
+            closing=lambda label: [")"],
+            word=lambda tag, word: [tag],
+        ),
+        "The brackets have no labels at all, and the part-of-speech tags are kept. Write "
+        "'(' + label and ')' + label, and 'XX' for each word with its tag.",
+    ),
+    (
+        "one-string-unlabelled-closing",
+        lambda tree: " ".join(written_by(closing=lambda label: [")"])(tree)),
+        "This is one string, and its closing brackets have no label. A list of tokens is asked "
+        "for, in which a phrase ends with ')' + label.",
+    ),
+    (
         "separate-labels-before-the-bracket",
         written_by(opening=lambda label: ["(", label], closing=lambda label: [label, ")"]),
         _SEPARATE + " The closing one has its label after the bracket.",

@@ -104,6 +104,16 @@ _WRITINGS: tuple[tuple[str, Write, str], ...] = (
         _TAGS + " " + _WORDS,
     ),
     (
+        "tag-and-word-joined",
+        written_by(word=lambda tag, word: [f"{tag}_{word}"]),
+        _TAGS + " " + _WORDS,
+    ),
+    (
+        "tag-and-word-with-a-space",
+        written_by(word=lambda tag, word: [f"{tag} {word}"]),
+        _TAGS + " " + _WORDS,
+    ),
+    (
         "words-kept-unlabelled-closing",
         written_by(closing=lambda label: [")"], word=lambda tag, word: [word]),
         _UNLABELLED + " And the words are kept; each with its tag becomes 'XX'.",

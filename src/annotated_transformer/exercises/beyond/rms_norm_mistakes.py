@@ -301,6 +301,17 @@ MISTAKES = (
         "feature has its own factor: multiply entry by entry with `*`.",
     ),
     Mistake(
+        "gain-as-dot-product",
+        partial(_rms_norm, finish=torch.matmul),
+        "The gain enters by a dot product (`@`), which makes one number of the features. Each "
+        "feature has its own factor: multiply entry by entry with `*`.",
+    ),
+    Mistake(
+        "gain-twice",
+        partial(_rms_norm, finish=lambda y, gain: y * gain * gain),
+        "The result is multiplied by the gain twice. Once is enough.",
+    ),
+    Mistake(
         "gain-before",
         lambda x, gain, eps: _rms_norm(x * gain, torch.ones_like(gain), eps),
         "The gain is applied first and normalised away in part. Normalise x, and multiply by "

@@ -52,6 +52,11 @@ def _overwritten(u: Tensor, v: Tensor, angle: Tensor) -> Pair:
     return u, u * angle.sin() + v * angle.cos()
 
 
+def _overwritten_second(u: Tensor, v: Tensor, angle: Tensor) -> Pair:
+    v = u * angle.sin() + v * angle.cos()
+    return u * angle.cos() - v * angle.sin(), v
+
+
 def _in_place(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     x.copy_(rope_of()(x, positions, base))
     return x
@@ -144,6 +149,22 @@ LAYOUT_MISTAKES = (
         "Both components have a minus, which is no rotation. The second one is u sin a + v cos a.",
     ),
     Mistake("overwritten", rope_of(rotation=_overwritten), _OVERWRITTEN),
+    Mistake(
+        "overwritten-second-first",
+        rope_of(rotation=_overwritten_second),
+        "The second component is overwritten before the first one is computed from it. Both need "
+        "the old values: keep them in new tensors first.",
+    ),
+    Mistake(
+        "second-without-sine",
+        rope_of(rotation=lambda u, v, a: (turned(u, v, a)[0], v * a.cos())),
+        "The second component lacks its sine: it becomes u sin a + v cos a.",
+    ),
+    Mistake(
+        "first-without-sine",
+        rope_of(rotation=lambda u, v, a: (u * a.cos(), turned(u, v, a)[1])),
+        "The first component lacks its sine: it becomes u cos a - v sin a.",
+    ),
     Mistake("overwritten-in-place", _overwritten_in_place, _OVERWRITTEN + " x is changed, too."),
     Mistake(
         "sine-and-cosine-exchanged",

@@ -268,6 +268,16 @@ ANGLE_MISTAKES = (
         "`base` is not used: 500000, the base of some later models, is written into the function. "
         "Take the argument; its default is 10000.",
     ),
+    *(
+        Mistake(
+            f"half-split-{name}",
+            rope_of(rates, pairs=halves, join=one_after_the_other),
+            "The pairs are (x[i], x[i + d/2]), the half-split layout; pair neighbours instead, "
+            f"x[2i] and x[2i+1]. {sentence}",
+        )
+        for name, rates, sentence in _RATES
+        if name in ("exponent-without-2", "exponent-with-2-twice", "positive-exponent")
+    ),
     Mistake(
         "half-split-positions-ignored",
         rope_of(

@@ -201,6 +201,20 @@ _RANGES: tuple[tuple[str, Candidate, Candidate, str], ...] = (
         "j <= i and i - j < window.",
     ),
     (
+        "past-and-ahead",
+        lambda w: 1 - w,
+        lambda w: 10**6,
+        "The whole past is open, and the window lies in the future (`tril` with a positive "
+        "offset). It limits the past: 0 <= i - j < window.",
+    ),
+    (
+        "past-and-ahead-plus-one",
+        lambda w: -w,
+        lambda w: 10**6,
+        "The whole past is open, and the window lies in the future (`tril` with a positive "
+        "offset). It limits the past: 0 <= i - j < window.",
+    ),
+    (
         "conditions-joined-by-or",
         lambda w: -(10**6),
         lambda w: 10**6,

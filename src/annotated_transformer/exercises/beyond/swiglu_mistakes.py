@@ -139,6 +139,17 @@ MISTAKES = (
         "The `w_up` branch is multiplied by itself; `w_gate` is not used. Multiply "
         "SiLU(x @ w_gate) by x @ w_up.",
     ),
+    Mistake(
+        "sigmoid-on-both",
+        partial(_swiglu, of_gate=torch.sigmoid, of_up=torch.sigmoid),
+        _SIGMOID + " And the `w_up` branch has no activation.",
+    ),
+    Mistake(
+        "relu-on-both",
+        partial(_swiglu, of_gate=F.relu, of_up=F.relu),
+        "Both branches go through a ReLU. The gate has SiLU, z * sigmoid(z), and the `w_up` "
+        "branch stays linear.",
+    ),
     Mistake("gelu-gate", partial(_swiglu, of_gate=F.gelu), _GELU),
     Mistake("gelu-tanh-gate", partial(_swiglu, of_gate=partial(F.gelu, approximate="tanh")), _GELU),
     Mistake(

@@ -81,9 +81,13 @@ def _first_values(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
     return tiled_of()(q, k, torch.cat([first] * repeats, -2)[..., : k.size(-2), :], block_size)
 
 
+def _bare_scores(q: Tensor, k: Tensor, block_size: int) -> Tensor:
+    return q @ k.mT
+
+
 def _in_place(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
     q /= math.sqrt(q.size(-1))
-    return tiled_of(scores=lambda q, k, size: q @ k.mT)(q, k, v, block_size)
+    return tiled_of(scores=_bare_scores)(q, k, v, block_size)
 
 
 _SHORT_BLOCK = (
@@ -103,6 +107,28 @@ _TOO_FEW_STEPS = (
     "`range(0, n_k, block_size)`."
 )
 
+_AND_THE_SCALE = (
+    (
+        "not-rescaled",
+        tiled_of(scores=_bare_scores, of_total=no_factor, of_output=no_factor),
+        " And sum and output are not rescaled when the maximum grows.",
+    ),
+    (
+        "sum-not-rescaled",
+        tiled_of(scores=_bare_scores, of_total=no_factor),
+        " And the sum is not rescaled when the maximum grows.",
+    ),
+    (
+        "output-not-rescaled",
+        tiled_of(scores=_bare_scores, of_output=no_factor),
+        " And the output is not rescaled when the maximum grows.",
+    ),
+    (
+        "maximum-from-0",
+        tiled_of(scores=_bare_scores, first_maximum=0.0),
+        " And the running maximum starts from 0; start from -inf.",
+    ),
+)
 _AND_THE_SHORT_BLOCK = (
     (
         "not-rescaled",
@@ -121,7 +147,7 @@ _AND_THE_SHORT_BLOCK = (
     ),
     (
         "unscaled",
-        tiled_of(blocks=_only_full, scores=lambda q, k, size: q @ k.mT),
+        tiled_of(blocks=_only_full, scores=_bare_scores),
         " And the scores are not divided by sqrt(d).",
     ),
     (
@@ -132,7 +158,7 @@ _AND_THE_SHORT_BLOCK = (
 )
 
 BLOCK_MISTAKES = (
-    Mistake("unscaled", tiled_of(scores=lambda q, k, size: q @ k.mT), _UNSCALED),
+    Mistake("unscaled", tiled_of(scores=_bare_scores), _UNSCALED),
     Mistake(
         "scaled-by-d",
         tiled_of(scores=lambda q, k, size: q @ k.mT / q.size(-1)),
@@ -185,6 +211,10 @@ BLOCK_MISTAKES = (
         )(q, k, v, size),
         "The scores are divided by the root of the number of keys. Each is a dot product of d "
         "terms: divide by sqrt(d).",
+    ),
+    *(
+        Mistake(f"unscaled-{name}", candidate, _UNSCALED + sentence)
+        for name, candidate, sentence in _AND_THE_SCALE
     ),
     *(
         Mistake(f"short-block-dropped-{name}", candidate, _SHORT_BLOCK + sentence)
@@ -270,6 +300,11 @@ BLOCK_MISTAKES = (
     Mistake(
         "keys-as-values",
         lambda q, k, v, size: tiled_of()(q, k, k, size),
+        "The weights average the keys. They are for the values: `p @ v_block`.",
+    ),
+    Mistake(
+        "keys-as-values-in-the-sum",
+        tiled_of(values=lambda keys, values: keys),
         "The weights average the keys. They are for the values: `p @ v_block`.",
     ),
     Mistake(

@@ -47,9 +47,13 @@ def tiled_of(
     of_output: Callable[[Tensor, Tensor], Tensor] = right_factor,
     shift: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda old, new, block: new,
     summed: Callable[[Tensor], Tensor] = lambda shares: shares.sum(-1, keepdim=True),
+    values: Callable[[Tensor, Tensor], Tensor] = lambda keys, values: values,
     finish: Callable[[Tensor, Tensor], Any] = divided,
 ) -> Candidate:
-    """shift: what is subtracted from the scores, of the old maximum, the new one, the block's."""
+    """shift: what is subtracted from the scores, of the old maximum, the new one, the block's.
+
+    values: what the weights average, of the keys and values of the block.
+    """
 
     def implementation(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Any:
         largest = torch.full_like(q[..., :1], first_maximum)
@@ -61,7 +65,9 @@ def tiled_of(
             new = next_maximum(largest, own)
             shares = torch.exp(part - shift(largest, new, own))
             total = total * of_total(largest, new) + summed(shares)
-            output = output * of_output(largest, new) + shares @ v[..., block, :]
+            output = output * of_output(largest, new) + shares @ values(
+                k[..., block, :], v[..., block, :]
+            )
             largest = new
         return finish(output, total)
 
