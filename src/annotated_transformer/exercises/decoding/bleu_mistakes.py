@@ -444,8 +444,8 @@ MISTAKES = (
     Mistake(
         "divided-by-brevity",
         bleu_of(finish=lambda penalty, mean: 100 * mean / penalty if penalty else 0.0),
-        "The brevity penalty raises the score of short hypotheses: the mean is divided by it, or the "
-        "sign within it is wrong, exp(r / c - 1). Multiply by exp(1 - r / c), which is below 1.",
+        "The brevity penalty raises the score of short hypotheses: the mean is divided by it, or "
+        "the sign within it is wrong, exp(r / c - 1). Multiply by exp(1 - r / c), at most 1.",
     ),
     Mistake("arithmetic-mean", bleu_of(mean=_mean_of), _MEAN),
     Mistake(

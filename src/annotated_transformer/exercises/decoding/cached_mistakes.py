@@ -18,12 +18,12 @@ from annotated_transformer.exercises.decoding.cached_steps import (
 )
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
-_POSITION = (
+POSITION = (
     "The new token is given the wrong position. With t tokens in the cache (axis 1 of the keys, "
     "before the new one is appended) they sit at 0 ... t - 1, so it sits at t: add `pe[t]`, and "
     "`pe[0]` only when there is no cache."
 )
-_ZERO = (
+ZERO = (
     "The new token always gets `pe[0]`, as if it were the first. A step sees one token, but that "
     "token sits at position t, where t is the number of tokens in the cache: add `pe[t]`. This is "
     "the classic fault of cached decoding."
@@ -32,29 +32,29 @@ _AXIS_OF_T = (
     "The position is read from the wrong axis: the number of cached tokens is axis 1 of the keys, "
     "(B, t, d), not the batch and not the width."
 )
-_NO_POSITION = "No position is added. The new token is projected as `x + pe[t]`."
+NO_POSITION = "No position is added. The new token is projected as `x + pe[t]`."
 _PART = (
     "The position is not added for all three projections. The paper adds it to the embedding, so "
     "query, key and value are all made from `x + pe[t]`."
 )
-_OWN_KEY = (
+OWN_KEY = (
     "The new token does not attend to itself: the scores are taken over the cached keys alone. "
     "Append its key and value first, and attend to all t + 1."
 )
-_OWN_ONLY = (
+OWN_ONLY = (
     "The new token attends to itself alone, the cache is not used. Put the cached keys and values "
     "in front of the new ones, `torch.cat([cached, new], dim=1)`, and attend to all of them."
 )
-_CAUSAL = (
+CAUSAL = (
     "A causal mask of shape (1, t + 1) is applied, which leaves the new token only the first key. "
     "It is the last token and may attend to all that are cached and to itself: no mask is needed. "
     "(torch's `is_causal=True` counts from the top left corner, too.)"
 )
-_NOT_RETURNED = (
+NOT_RETURNED = (
     "The cache that is returned lacks the new token. The next step needs its key and value as "
     "well: return the appended tensors, (B, t + 1, d)."
 )
-_NEW_ONLY = (
+NEW_ONLY = (
     "The cache that is returned holds the new token alone; all earlier ones are lost. Return the "
     "appended tensors, (B, t + 1, d)."
 )
@@ -70,11 +70,11 @@ _AXIS = (
     "The new key and value are joined to the cache along the wrong axis. Tokens are axis 1 of (B, "
     "t, d): `torch.cat([cached, new], dim=1)` gives (B, t + 1, d)."
 )
-_EXCHANGED = (
+EXCHANGED = (
     "Keys and values are exchanged in the cache, on the way in or out. The cache is the pair "
     "(keys, values)."
 )
-_VALUES = (
+VALUES = (
     "The output is not mixed from the values: the weights belong to them, and the keys only make "
     "the scores."
 )
@@ -86,11 +86,11 @@ _AGAIN = (
     "The cached keys or values are processed once more (projected, or given a position). They "
     "were finished when they were put into the cache: use them as they are."
 )
-_SCALE = (
+SCALE = (
     "The scores are not divided by sqrt(d). There is a single head, so d_k = d; without the "
     "right scale the weights are too sharp or too even."
 )
-_AXIS_OF_SOFTMAX = (
+AXIS_OF_SOFTMAX = (
     "The softmax runs over the wrong axis. The scores are (B, 1, t + 1), one row for the new "
     "token: its weights sum to 1 over the last axis, the keys."
 )
@@ -102,7 +102,7 @@ _OVERFLOW = (
     "The exponentials overflow for large scores. Use `torch.softmax`, or subtract the largest "
     "score before `exp`."
 )
-_TRANSPOSED = (
+TRANSPOSED = (
     "A weight matrix is used transposed, as `torch.nn.Linear` stores it. Here weights are used "
     "as `x @ w`."
 )
@@ -160,7 +160,7 @@ def _with_matrices(choose: Callable[[Tensor, Tensor, Tensor], Projections]) -> C
     return step_of(project=lambda x, at, w: projected(x, at, choose(*w)))
 
 
-def _own_key_missing(every: Seen, new: Seen, cache: Cache) -> Seen:
+def own_key_missing(every: Seen, new: Seen, cache: Cache) -> Seen:
     return every if cache is None else cache
 
 
@@ -168,7 +168,7 @@ def _own_key_always_missing(every: Seen, new: Seen, cache: Cache) -> Seen:
     return every[0][:, :-1], every[1][:, :-1]
 
 
-def _first_key_only(every: Seen, new: Seen, cache: Cache) -> Seen:
+def first_key_only(every: Seen, new: Seen, cache: Cache) -> Seen:
     return every[0][:, :1], every[1][:, :1]
 
 
@@ -298,73 +298,27 @@ def _one_in_front(place: int) -> Candidate:
     return implementation
 
 
-def _at_zero(x: Tensor, pe: Tensor, cache: Cache) -> Tensor:
-    return pe[0]
-
-
-def _one_ahead(x: Tensor, pe: Tensor, cache: Cache) -> Tensor:
-    return pe[1 if cache is None else cache[0].size(1) + 1]
-
-
-def _unscaled(q: Tensor, keys: Tensor) -> Tensor:
+def unscaled(q: Tensor, keys: Tensor) -> Tensor:
     return q @ keys.mT
 
 
-MISTAKES = (
-    Mistake("position-zero", _at(lambda t, x, keys: 0), _ZERO),
-    Mistake(
-        "position-zero-unscaled",
-        step_of(place=_at_zero, score=_unscaled),
-        _ZERO + " Besides, the scores are not divided by sqrt(d).",
-    ),
-    Mistake(
-        "position-zero-own-key-missing",
-        step_of(place=_at_zero, see=_own_key_missing),
-        _ZERO + " Besides, the token does not attend to its own key.",
-    ),
-    Mistake(
-        "position-zero-first-key-only",
-        step_of(place=_at_zero, see=_first_key_only),
-        _ZERO + " Besides, a causal mask leaves it only the first key.",
-    ),
-    Mistake(
-        "position-zero-old-cache-returned",
-        step_of(
-            place=_at_zero,
-            present=lambda out, every, new, cache: (out, every if cache is None else cache),
-        ),
-        _ZERO + " Besides, the returned cache lacks the new token.",
-    ),
-    Mistake(
-        "position-one-further-unscaled",
-        step_of(place=_one_ahead, score=_unscaled),
-        _POSITION + " Besides, the scores are not divided by sqrt(d).",
-    ),
-    Mistake(
-        "no-position-unscaled",
-        step_of(place=lambda x, pe, cache: torch.zeros_like(pe[0]), score=_unscaled),
-        _NO_POSITION + " Besides, the scores are not divided by sqrt(d).",
-    ),
-    Mistake(
-        "own-key-missing-unscaled",
-        step_of(see=_own_key_missing, score=_unscaled),
-        _OWN_KEY + " Besides, the scores are not divided by sqrt(d).",
-    ),
+SINGLE_MISTAKES = (
+    Mistake("position-zero", _at(lambda t, x, keys: 0), ZERO),
     Mistake(
         "position-subtracted",
         step_of(place=lambda x, pe, cache: -position(x, pe, cache)),
         "The position is subtracted. It is added: `x + pe[t]`.",
     ),
-    Mistake("position-one-further", _at(lambda t, x, keys: t + 1), _POSITION),
-    Mistake("position-one-back", _at(lambda t, x, keys: max(t - 1, 0)), _POSITION),
-    Mistake("position-minus-one-wrapped", _at(lambda t, x, keys: t - 1), _POSITION),
-    Mistake("position-one", _at(lambda t, x, keys: 1), _POSITION),
-    Mistake("last-row-of-pe", _at(lambda t, x, keys: -1), _POSITION),
-    Mistake("position-from-the-end", _at(lambda t, x, keys: -t - 1), _POSITION),
+    Mistake("position-one-further", _at(lambda t, x, keys: t + 1), POSITION),
+    Mistake("position-one-back", _at(lambda t, x, keys: max(t - 1, 0)), POSITION),
+    Mistake("position-minus-one-wrapped", _at(lambda t, x, keys: t - 1), POSITION),
+    Mistake("position-one", _at(lambda t, x, keys: 1), POSITION),
+    Mistake("last-row-of-pe", _at(lambda t, x, keys: -1), POSITION),
+    Mistake("position-from-the-end", _at(lambda t, x, keys: -t - 1), POSITION),
     Mistake("position-of-batch", _at(lambda t, x, keys: keys.size(0) if t else 0), _AXIS_OF_T),
     Mistake("position-of-width", _at(lambda t, x, keys: keys.size(2) if t else 0), _AXIS_OF_T),
     Mistake(
-        "no-position", step_of(place=lambda x, pe, cache: torch.zeros_like(pe[0])), _NO_POSITION
+        "no-position", step_of(place=lambda x, pe, cache: torch.zeros_like(pe[0])), NO_POSITION
     ),
     Mistake("value-without-position", _placed(True, True, False), _PART),
     Mistake("query-alone-with-position", _placed(True, False, False), _PART),
@@ -404,16 +358,16 @@ MISTAKES = (
         step_of(project=lambda x, at, w: projected(x * x.size(-1) ** 0.5, at, w)),
         _SCALED_INPUT,
     ),
-    Mistake("own-key-missing", step_of(see=_own_key_missing), _OWN_KEY),
-    Mistake("own-key-always-missing", step_of(see=_own_key_always_missing), _OWN_KEY),
-    Mistake("own-key-only", step_of(see=lambda every, new, cache: new), _OWN_ONLY),
+    Mistake("own-key-missing", step_of(see=own_key_missing), OWN_KEY),
+    Mistake("own-key-always-missing", step_of(see=_own_key_always_missing), OWN_KEY),
+    Mistake("own-key-only", step_of(see=lambda every, new, cache: new), OWN_ONLY),
     Mistake(
         "cache-ignored",
         step_of(append=lambda cached, new: new),
-        _OWN_ONLY + " And return them, so that the next step finds them.",
+        OWN_ONLY + " And return them, so that the next step finds them.",
     ),
-    Mistake("cache-forgotten", step_of(unpack=lambda cache: None), _OWN_ONLY),
-    Mistake("first-key-only", step_of(see=_first_key_only), _CAUSAL),
+    Mistake("cache-forgotten", step_of(unpack=lambda cache: None), OWN_ONLY),
+    Mistake("first-key-only", step_of(see=first_key_only), CAUSAL),
     Mistake(
         "newest-two-only",
         step_of(see=lambda every, new, cache: (every[0][:, -2:], every[1][:, -2:])),
@@ -429,17 +383,17 @@ MISTAKES = (
     Mistake(
         "old-cache-returned",
         step_of(present=lambda out, every, new, cache: (out, every if cache is None else cache)),
-        _NOT_RETURNED,
+        NOT_RETURNED,
     ),
     Mistake(
         "given-cache-returned",
         step_of(present=lambda out, every, new, cache: (out, cache)),
-        _NOT_RETURNED,
+        NOT_RETURNED,
     ),
     Mistake(
         "new-ones-returned",
         step_of(present=lambda out, every, new, cache: (out, new)),
-        _NEW_ONLY,
+        NEW_ONLY,
     ),
     Mistake("new-in-front", step_of(append=_joined(1, new_first=True)), _ORDER),
     Mistake("new-key-in-front", _one_in_front(0), _MISALIGNED),
@@ -455,18 +409,18 @@ MISTAKES = (
     Mistake(
         "exchanged-on-return",
         step_of(present=lambda out, every, new, cache: (out, every[::-1])),
-        _EXCHANGED,
+        EXCHANGED,
     ),
     Mistake(
         "exchanged-on-arrival",
         step_of(unpack=lambda cache: None if cache is None else cache[::-1]),
-        _EXCHANGED,
+        EXCHANGED,
     ),
-    Mistake("keys-mixed", step_of(mix=lambda weights, keys, values, x: weights @ keys), _VALUES),
+    Mistake("keys-mixed", step_of(mix=lambda weights, keys, values, x: weights @ keys), VALUES),
     Mistake(
         "keys-cached-twice",
         step_of(present=lambda out, every, new, cache: (out, (every[0], every[0]))),
-        _EXCHANGED,
+        EXCHANGED,
     ),
     Mistake("raw-keys-and-values", _raw(True, True), _RAW),
     Mistake("raw-keys", _raw(True, False), _RAW),
@@ -476,20 +430,20 @@ MISTAKES = (
     Mistake("projected-again", _cached_projected_again, _AGAIN),
     Mistake("placed-again", _cached_placed_again, _AGAIN),
     Mistake("keys-placed-again", _keys_placed_again, _AGAIN),
-    Mistake("unscaled", step_of(score=_unscaled), _SCALE),
-    Mistake("scaled-by-d", step_of(score=lambda q, keys: q @ keys.mT / q.size(-1)), _SCALE),
+    Mistake("unscaled", step_of(score=unscaled), SCALE),
+    Mistake("scaled-by-d", step_of(score=lambda q, keys: q @ keys.mT / q.size(-1)), SCALE),
     Mistake(
         "scaled-by-length",
         step_of(score=lambda q, keys: q @ keys.mT / keys.size(1) ** 0.5),
-        _SCALE,
+        SCALE,
     ),
     Mistake(
         "scale-multiplied",
         step_of(score=lambda q, keys: q @ keys.mT * keys.size(-1) ** 0.5),
-        _SCALE,
+        SCALE,
     ),
-    Mistake("softmax-over-queries", step_of(weigh=lambda s: s.softmax(1)), _AXIS_OF_SOFTMAX),
-    Mistake("softmax-over-batch", step_of(weigh=lambda s: s.softmax(0)), _AXIS_OF_SOFTMAX),
+    Mistake("softmax-over-queries", step_of(weigh=lambda s: s.softmax(1)), AXIS_OF_SOFTMAX),
+    Mistake("softmax-over-batch", step_of(weigh=lambda s: s.softmax(0)), AXIS_OF_SOFTMAX),
     Mistake("no-softmax", step_of(weigh=lambda scores: scores), _NO_SOFTMAX),
     Mistake(
         "weights-equal",
@@ -497,10 +451,10 @@ MISTAKES = (
         _NO_SOFTMAX,
     ),
     Mistake("softmax-overflows", step_of(weigh=_unstable), _OVERFLOW),
-    Mistake("transposed-weights", _with_matrices(lambda q, k, v: (q.T, k.T, v.T)), _TRANSPOSED),
-    Mistake("transposed-query-weights", _with_matrices(lambda q, k, v: (q.T, k, v)), _TRANSPOSED),
-    Mistake("transposed-key-weights", _with_matrices(lambda q, k, v: (q, k.T, v)), _TRANSPOSED),
-    Mistake("transposed-value-weights", _with_matrices(lambda q, k, v: (q, k, v.T)), _TRANSPOSED),
+    Mistake("transposed-weights", _with_matrices(lambda q, k, v: (q.T, k.T, v.T)), TRANSPOSED),
+    Mistake("transposed-query-weights", _with_matrices(lambda q, k, v: (q.T, k, v)), TRANSPOSED),
+    Mistake("transposed-key-weights", _with_matrices(lambda q, k, v: (q, k.T, v)), TRANSPOSED),
+    Mistake("transposed-value-weights", _with_matrices(lambda q, k, v: (q, k, v.T)), TRANSPOSED),
     Mistake("keys-for-values", _with_matrices(lambda q, k, v: (q, k, k)), _PROJECTION),
     Mistake("queries-for-keys", _with_matrices(lambda q, k, v: (q, q, v)), _PROJECTION),
     Mistake("keys-for-queries", _with_matrices(lambda q, k, v: (k, k, v)), _PROJECTION),

@@ -69,6 +69,10 @@ _DEFAULTS = (
     "The defaults are not those of the statement: bos=1, eos=2, pad=0. A call that leaves them out "
     "means these."
 )
+_BEGINS = (
+    "Column 0 holds pad (or zeros) instead of bos, so the model is shown a prefix that it was "
+    "never trained on. Start with `torch.full((batch_size, 1), bos)`."
+)
 _SEQUENCE_OF_LOGITS = (
     "The logits are indexed as if they were (B, t, V), `[:, -1]`. `next_logits` already returns "
     "the logits of the next token alone, (B, V): take the argmax over the last axis directly."
@@ -301,9 +305,6 @@ MISTAKES = (
     Mistake("eos-fixed", _fixed(eos=2), _IDS),
     Mistake("pad-fixed", _fixed(pad=0), _IDS),
     Mistake("all-ids-fixed", _fixed(bos=1, eos=2, pad=0), _IDS),
-    Mistake("default-bos-eos-swapped", _with_defaults(2, 1, 0), _DEFAULTS),
-    Mistake("defaults-0-1-2", _with_defaults(0, 1, 2), _DEFAULTS),
-    Mistake("defaults-1-2-3", _with_defaults(1, 2, 3), _DEFAULTS),
     Mistake(
         "eos-and-pad-exchanged",
         decoder_of(given=lambda s: replace(s, eos=s.pad, pad=s.eos)),
@@ -312,14 +313,21 @@ MISTAKES = (
     Mistake(
         "begins-with-pad",
         decoder_of(start=lambda s: torch.full((s.batch_size, 1), s.pad)),
-        "Column 0 holds pad (or zeros) instead of bos, so the model is shown a prefix that it was "
-        "never trained on. Start with `torch.full((batch_size, 1), bos)`.",
+        _BEGINS,
+    ),
+    Mistake(
+        "begins-with-zeros",
+        decoder_of(start=lambda s: torch.zeros(s.batch_size, 1, dtype=torch.long)),
+        _BEGINS,
     ),
     Mistake(
         "begins-with-eos",
         decoder_of(start=lambda s: torch.full((s.batch_size, 1), s.eos)),
         "Column 0 holds eos instead of bos. Some libraries start that way; here it is bos.",
     ),
+    Mistake("default-bos-eos-swapped", _with_defaults(2, 1, 0), _DEFAULTS),
+    Mistake("defaults-0-1-2", _with_defaults(0, 1, 2), _DEFAULTS),
+    Mistake("defaults-1-2-3", _with_defaults(1, 2, 3), _DEFAULTS),
     Mistake(
         "one-row",
         decoder_of(given=lambda s: replace(s, batch_size=1)),
