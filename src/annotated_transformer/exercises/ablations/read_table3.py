@@ -188,6 +188,7 @@ _WRONG: tuple[tuple[str, str, Answer, str], ...] = (
         "perplexity",
         "section 6.2 states the loss in BLEU; higher is better.",
     ),
+    ("metric", "ppl", "PPL", "section 6.2 states the loss in BLEU; higher is better."),
     ("metric", "accuracy", "accuracy", "Table 3 has no accuracy. Its columns are PPL and BLEU."),
     ("metric", "loss", "loss", "Table 3 has no loss. Its columns are PPL and BLEU."),
     (

@@ -6,6 +6,7 @@ from typing import Any
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 from annotated_transformer.exercises.faults import Fault, single, together, told_apart
 from annotated_transformer.exercises.model.parameter_count_parts import (
+    LEARNED_POSITIONS,
     ONE_TABLE,
     OTHER_FAULTS,
 )
@@ -129,14 +130,47 @@ _COMMON = (
         "A bias of vocab_size numbers is counted at the output. The output layer is the shared "
         "table alone.",
     ),
+    Fault(
+        "output-apart-with-bias",
+        {"table": lambda v, d: 2 * v * d + v},
+        "The output layer is counted apart, with a bias. It is the embedding table itself: "
+        "vocab_size · d_model counts once, and there is no bias.",
+    ),
+    Fault(
+        "three-tables-with-bias",
+        {"table": lambda v, d: 3 * v * d + v},
+        "Three tables and a bias at the output are counted. " + ONE_TABLE.format("three times"),
+    ),
+    Fault(
+        "no-table",
+        {"table": lambda v, d: 0},
+        "The table of embeddings is missing: vocab_size · d_model trained numbers, once.",
+    ),
+    Fault(
+        "final-norm",
+        {"final_norms": 1},
+        "One LayerNorm is counted outside of the layers. In the paper every LayerNorm follows a "
+        "sub-layer; a final one belongs to pre-norm models.",
+    ),
+    Fault(
+        "512-positions",
+        {"positions": 512},
+        LEARNED_POSITIONS.format(512),
+    ),
+    Fault(
+        "5000-positions",
+        {"positions": 5000},
+        LEARNED_POSITIONS.format(5000),
+    ),
 )
 _CORE = tuple(
     fault
     for fault in _COMMON
     if fault.name
     in (
-        *("three-tables", "times-heads", "attention-biases", "no-cross-attention"),
-        *("no-ffn-biases", "no-norms", "final-norms"),
+        *("two-tables", "three-tables", "output-bias", "three-tables-with-bias"),
+        *("output-apart-with-bias", "times-heads", "attention-biases", "no-cross-attention"),
+        *("no-cross-attention-and-norm", "no-ffn-biases", "no-norms", "final-norms"),
     )
 )
 

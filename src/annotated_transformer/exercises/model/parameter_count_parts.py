@@ -11,22 +11,14 @@ FEW_NORMS = (
 )
 
 
+LEARNED_POSITIONS = (
+    "A table of {} positions is counted. The sinusoids are computed, not trained, whatever length "
+    "is computed in advance."
+)
 OTHER_FAULTS = (
-    Fault(
-        "output-apart-with-bias",
-        {"table": lambda v, d: 2 * v * d + v},
-        "The output layer is counted apart, with a bias. It is the embedding table itself: "
-        "vocab_size · d_model counts once, and there is no bias.",
-    ),
-    Fault(
-        "three-tables-with-bias",
-        {"table": lambda v, d: 3 * v * d + v},
-        "Three tables and a bias at the output are counted. " + ONE_TABLE.format("three times"),
-    ),
-    Fault(
-        "no-table",
-        {"table": lambda v, d: 0},
-        "The table of embeddings is missing: vocab_size · d_model trained numbers, once.",
+    *(
+        Fault(f"{length}-positions", {"positions": length}, LEARNED_POSITIONS.format(length))
+        for length in (50, 60, 64, 100, 128, 256, 1000, 1024, 2048, 4096, 10_000)
     ),
     Fault(
         "table-without-width",
@@ -241,12 +233,6 @@ OTHER_FAULTS = (
         "none, and no LayerNorms at all.",
     ),
     Fault(
-        "final-norm",
-        {"final_norms": 1},
-        "One LayerNorm is counted outside of the layers. In the paper every LayerNorm follows a "
-        "sub-layer; a final one belongs to pre-norm models.",
-    ),
-    Fault(
         "encoder-only",
         {"decoder_layers": lambda n: 0},
         "Only the encoder's layers are counted. The decoder has as many.",
@@ -287,17 +273,6 @@ OTHER_FAULTS = (
         "layers-only-once-more",
         {"encoder_layers": lambda n: n + 1, "decoder_layers": lambda n: n + 1},
         "One layer too many is counted in each stack.",
-    ),
-    Fault(
-        "512-positions",
-        {"positions": 512},
-        "A table of 512 positions is counted. The sinusoids are computed, not trained.",
-    ),
-    Fault(
-        "5000-positions",
-        {"positions": 5000},
-        "A table of 5000 positions is counted. The sinusoids are computed, not trained, whatever "
-        "length is computed in advance.",
     ),
     Fault(
         "positions-as-vocabulary",

@@ -40,12 +40,6 @@ ANGLE_FAULTS = (
         "Both columns of a pair share the exponent 2i / d_model.",
     ),
     Fault(
-        "pairs-counted-from-one",
-        {"exponent": lambda i, d: 2 * (i + 1) / d},
-        "The pairs are counted from 1, so the first angle is already slowed down. i starts at 0: "
-        "10000^0 = 1, the first angle is the position itself.",
-    ),
-    Fault(
         "odd-exponent",
         {"exponent": lambda i, d: (2 * i + 1) / d},
         "The exponent is (2i + 1) / d_model in both columns. 2i + 1 is the number of the odd "
@@ -175,6 +169,22 @@ ANGLE_FAULTS = (
         {"positions": lambda pos: pos / max(len(pos) - 1, 1)},
         "The positions are scaled to run from 0 to 1. A row must not depend on how many rows "
         "there are: use pos itself.",
+    ),
+    Fault(
+        "positions-doubled",
+        {"positions": lambda pos: 2 * pos},
+        "The angles are twice too large: the first pair turns by one radian a position.",
+    ),
+    Fault(
+        "positions-halved",
+        {"positions": lambda pos: pos / 2},
+        "The angles are half as large as they should be: the first pair turns by one radian a "
+        "position.",
+    ),
+    Fault(
+        "one-position-more",
+        {"positions": lambda pos: torch.arange(len(pos) + 1, dtype=pos.dtype)},
+        "There is one row too many: positions run from 0 to n_positions - 1.",
     ),
     Fault(
         "positions-reversed",

@@ -74,6 +74,12 @@ _COMMON = (
         "(`2 * (column // 2) / d_model`); only then is a shift a rotation.",
     ),
     Fault(
+        "pairs-counted-from-one",
+        {"exponent": lambda i, d: 2 * (i + 1) / d},
+        "The pairs are counted from 1, so the first angle is already slowed down. i starts at 0: "
+        "10000^0 = 1, the first angle is the position itself.",
+    ),
+    Fault(
         "last-pair-reaches-10000",
         {"exponent": lambda i, d: 2 * i / max(d - 2, 1)},
         "The exponents run from 0 to 1 inclusive, 2i / (d_model - 2), as in the authors' "
@@ -119,6 +125,16 @@ _COMMON = (
     ),
 )
 
+_OFTEN_TOGETHER = tuple(
+    fault
+    for fault in _COMMON
+    if fault.name
+    in (
+        *("half-exponent", "last-pair-reaches-10000", "sine-and-cosine-exchanged"),
+        *("halves", "counted-from-one"),
+    )
+)
+
 _RANDOM = (
     "The numbers are random, as in a table to be trained (row (E) of Table 3). Asked for is the "
     "fixed encoding: sines and cosines of the position."
@@ -156,6 +172,7 @@ def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
         *single(_encoding, (*_COMMON, *SHAPES, *ANGLE_FAULTS, *COLUMN_FAULTS)),
         *_ODD,
         *together(_encoding, _COMMON, 2),
+        *together(_encoding, _OFTEN_TOGETHER, 3),
         *(
             mistake
             for shape in SHAPES

@@ -104,6 +104,8 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
         _TURN**2,
         "2π was multiplied twice. The wave repeats when the angle has grown by 2π.",
     ),
+    ("shortest", "rounded-down", 6.0, "6 is 2π cut off to a whole position. Give 2π itself."),
+    ("shortest", "rounded-up", 7.0, "7 is 2π rounded up to a whole position. Give 2π itself."),
     ("longest", "no-turn", 10000.0, "10000 is no wavelength: " + _NO_TURN),
     (
         "longest",
