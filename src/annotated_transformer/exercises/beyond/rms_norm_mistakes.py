@@ -2,60 +2,22 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.exercise import Candidate, Mistake
-
-Step = Callable[[Tensor], Tensor]
-Steps = dict[str, Any]  # of `_rms_norm`, by name
-
-
-def _mean_square(x: Tensor) -> Tensor:
-    return x.pow(2).mean(-1, keepdim=True)
-
-
-def _centred(x: Tensor) -> Tensor:
-    return x - x.mean(-1, keepdim=True)
-
-
-def _as_it_is(x: Tensor) -> Tensor:
-    return x
-
-
-def _rms_norm(
-    x: Tensor,
-    gain: Tensor,
-    eps: float,
-    *,
-    numerator: Step = _as_it_is,
-    size: Step = _mean_square,
-    root: Callable[[Tensor, float], Tensor] = lambda square, eps: (square + eps).sqrt(),
-    finish: Callable[[Tensor, Tensor], Tensor] = torch.mul,
-) -> Tensor:
-    return finish(numerator(x) / root(size(x), eps), gain)
-
-
-def _of_centred(size: Step) -> Step:
-    return lambda x: size(_centred(x))
-
-
-def _unbiased(x: Tensor) -> Tensor:
-    return x.pow(2).sum(-1, keepdim=True) / max(x.size(-1) - 1, 1)
-
-
-def _with_eps(fixed: float) -> Candidate:
-    return lambda x, gain, eps: _rms_norm(x, gain, fixed)
-
-
-def _in_place(x: Tensor, gain: Tensor, eps: float) -> Tensor:
-    x /= torch.sqrt(_mean_square(x) + eps)
-    x *= gain
-    return x
-
+from annotated_transformer.exercises.beyond.rms_norm_steps import (
+    Steps,
+    centred,
+    in_place,
+    mean_square,
+    of_centred,
+    rms_norm_of,
+    unbiased,
+    with_eps,
+)
+from annotated_transformer.exercises.exercise import Mistake
 
 _CENTRED = (
     "The mean of each vector is subtracted: that is layer normalisation. RMSNorm leaves the mean "
@@ -106,9 +68,9 @@ _ONE_PLUS_GAIN = (
 
 # What is often wrong in pairs: the size, the place of eps, the gain.
 _SIZES: tuple[tuple[str, Steps, str], ...] = (
-    ("centring", {"numerator": _centred, "size": _of_centred(_mean_square)}, _CENTRED),
-    ("deviation", {"size": _of_centred(_mean_square)}, _CENTRED_SIZE),
-    ("unbiased-deviation", {"size": _of_centred(_unbiased)}, _CENTRED_SIZE),
+    ("centring", {"numerator": centred, "size": of_centred(mean_square)}, _CENTRED),
+    ("deviation", {"size": of_centred(mean_square)}, _CENTRED_SIZE),
+    ("unbiased-deviation", {"size": of_centred(unbiased)}, _CENTRED_SIZE),
     ("sum", {"size": lambda x: x.pow(2).sum(-1, keepdim=True)}, _SUM),
     ("whole", {"size": lambda x: x.pow(2).mean()}, _WHOLE),
 )
@@ -131,34 +93,34 @@ _GAINS: tuple[tuple[str, Callable[[Tensor, Tensor], Tensor], str], ...] = (
 
 MISTAKES = (
     Mistake(
-        "centred", partial(_rms_norm, numerator=_centred, size=_of_centred(_mean_square)), _CENTRED
+        "centred", partial(rms_norm_of, numerator=centred, size=of_centred(mean_square)), _CENTRED
     ),
-    Mistake("centred-numerator", partial(_rms_norm, numerator=_centred), _CENTRED),
+    Mistake("centred-numerator", partial(rms_norm_of, numerator=centred), _CENTRED),
     Mistake(
-        "standard-deviation", partial(_rms_norm, size=_of_centred(_mean_square)), _CENTRED_SIZE
+        "standard-deviation", partial(rms_norm_of, size=of_centred(mean_square)), _CENTRED_SIZE
     ),
     Mistake(
         "unbiased-standard-deviation",
-        partial(_rms_norm, size=_of_centred(_unbiased)),
+        partial(rms_norm_of, size=of_centred(unbiased)),
         _CENTRED_SIZE + " `var` and `std` of torch also divide by d - 1.",
     ),
     Mistake(
         "layer-norm-unbiased",
-        partial(_rms_norm, numerator=_centred, size=_of_centred(_unbiased)),
+        partial(rms_norm_of, numerator=centred, size=of_centred(unbiased)),
         _CENTRED + " The squares are also divided by d - 1 instead of d.",
     ),
     Mistake(
         "layer-norm-unbiased-eps-outside",
         partial(
-            _rms_norm,
-            numerator=_centred,
-            size=_of_centred(_unbiased),
+            rms_norm_of,
+            numerator=centred,
+            size=of_centred(unbiased),
             root=lambda s, eps: s.sqrt() + eps,
         ),
         _CENTRED + " The squares are also divided by d - 1, and eps stands outside the root.",
     ),
     Mistake(
-        "sum-for-mean", partial(_rms_norm, size=lambda x: x.pow(2).sum(-1, keepdim=True)), _SUM
+        "sum-for-mean", partial(rms_norm_of, size=lambda x: x.pow(2).sum(-1, keepdim=True)), _SUM
     ),
     Mistake(
         "normalize",
@@ -168,20 +130,20 @@ MISTAKES = (
     Mistake(
         "centred-sum",
         partial(
-            _rms_norm, numerator=_centred, size=lambda x: _centred(x).pow(2).sum(-1, keepdim=True)
+            rms_norm_of, numerator=centred, size=lambda x: centred(x).pow(2).sum(-1, keepdim=True)
         ),
         _CENTRED + " And the squares are summed where their mean is asked for.",
     ),
     Mistake(
         "divided-by-d-minus-1",
-        partial(_rms_norm, size=_unbiased),
+        partial(rms_norm_of, size=unbiased),
         "The squares are divided by d - 1. That correction belongs to a variance around an "
         "estimated mean; here nothing is estimated. The mean square divides by d: `mean(-1)`.",
     ),
     Mistake(
         "root-outside-the-mean",
         partial(
-            _rms_norm,
+            rms_norm_of,
             size=lambda x: x.pow(2).sum(-1, keepdim=True) / x.size(-1) ** 2,
             root=lambda s, eps: s.sqrt() + eps,
         ),
@@ -190,39 +152,39 @@ MISTAKES = (
     Mistake(
         "root-outside-the-mean-eps-inside",
         partial(
-            _rms_norm,
+            rms_norm_of,
             size=lambda x: x.pow(2).sum(-1, keepdim=True),
             numerator=lambda x: x * x.size(-1),
         ),
         _ROOT_FIRST,
     ),
-    Mistake("eps-outside", partial(_rms_norm, root=lambda s, eps: s.sqrt() + eps), _EPS_OUTSIDE),
+    Mistake("eps-outside", partial(rms_norm_of, root=lambda s, eps: s.sqrt() + eps), _EPS_OUTSIDE),
     Mistake(
         "eps-squared",
-        partial(_rms_norm, root=lambda s, eps: (s + eps**2).sqrt()),
+        partial(rms_norm_of, root=lambda s, eps: (s + eps**2).sqrt()),
         "eps is squared before it is added. Asked for is sqrt(mean(x²) + eps): eps itself.",
     ),
     Mistake(
         "eps-subtracted",
-        partial(_rms_norm, root=lambda s, eps: (s - eps).sqrt()),
+        partial(rms_norm_of, root=lambda s, eps: (s - eps).sqrt()),
         "eps is subtracted. It is there to keep the root away from 0: add it.",
     ),
     Mistake(
         "eps-as-lower-bound",
-        partial(_rms_norm, root=lambda s, eps: s.clamp(min=eps).sqrt()),
+        partial(rms_norm_of, root=lambda s, eps: s.clamp(min=eps).sqrt()),
         "eps is used as a lower bound of the mean square (`clamp` or `max`). It is added to "
         "every mean square, small or large: sqrt(mean(x²) + eps).",
     ),
     Mistake(
         "eps-as-lower-bound-of-the-root",
-        partial(_rms_norm, root=lambda s, eps: s.sqrt().clamp(min=eps)),
+        partial(rms_norm_of, root=lambda s, eps: s.sqrt().clamp(min=eps)),
         "eps is used as a lower bound of the root (`clamp` or `max`). It is added to "
         "every mean square, small or large: sqrt(mean(x²) + eps).",
     ),
     Mistake(
         "eps-in-the-sum",
         partial(
-            _rms_norm,
+            rms_norm_of,
             size=lambda x: x.pow(2).sum(-1, keepdim=True),
             root=lambda s, eps: (s + eps).sqrt(),
             numerator=lambda x: x * x.size(-1) ** 0.5,
@@ -230,15 +192,15 @@ MISTAKES = (
         "eps is added to the sum of the squares and divided by d with it. Average first, "
         "then add eps: sqrt(mean(x²) + eps).",
     ),
-    Mistake("no-eps", partial(_rms_norm, root=lambda s, eps: s.sqrt()), _NO_EPS),
+    Mistake("no-eps", partial(rms_norm_of, root=lambda s, eps: s.sqrt()), _NO_EPS),
     *(
-        Mistake(f"eps-is-{fixed:g}", _with_eps(fixed), _EPS_FIXED)
+        Mistake(f"eps-is-{fixed:g}", with_eps(fixed), _EPS_FIXED)
         for fixed in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1.0)
     ),
     Mistake(
         "mean-of-sizes",
         partial(
-            _rms_norm, size=lambda x: x.abs().mean(-1, keepdim=True), root=lambda s, eps: s + eps
+            rms_norm_of, size=lambda x: x.abs().mean(-1, keepdim=True), root=lambda s, eps: s + eps
         ),
         "Each vector is divided by the mean of its absolute values. RMS squares first, "
         "averages, and takes the root: large components count more.",
@@ -246,117 +208,119 @@ MISTAKES = (
     Mistake(
         "largest",
         partial(
-            _rms_norm, size=lambda x: x.abs().amax(-1, keepdim=True), root=lambda s, eps: s + eps
+            rms_norm_of, size=lambda x: x.abs().amax(-1, keepdim=True), root=lambda s, eps: s + eps
         ),
         "Each vector is divided by its largest component. RMS is the root of the mean of all "
         "squares.",
     ),
     Mistake(
         "squared-mean",
-        partial(_rms_norm, size=lambda x: x.mean(-1, keepdim=True).pow(2)),
+        partial(rms_norm_of, size=lambda x: x.mean(-1, keepdim=True).pow(2)),
         "The mean is squared, not the numbers: that is the absolute value of the mean, and "
         "near 0 where signs cancel. Square first, then average: `x.pow(2).mean(-1)`.",
     ),
     Mistake(
         "no-root",
-        partial(_rms_norm, root=lambda s, eps: s + eps),
+        partial(rms_norm_of, root=lambda s, eps: s + eps),
         "The root is missing: x is divided by the mean square. The result then shrinks when x "
         "grows, instead of keeping one size. Take `sqrt(mean(x²) + eps)`.",
     ),
     Mistake(
         "root-twice",
-        partial(_rms_norm, root=lambda s, eps: (s + eps).sqrt().sqrt()),
+        partial(rms_norm_of, root=lambda s, eps: (s + eps).sqrt().sqrt()),
         "The root is taken twice. `rsqrt` and `sqrt` are one root each; one of them is enough.",
     ),
     Mistake(
         "multiplied",
-        partial(_rms_norm, root=lambda s, eps: (s + eps).rsqrt()),
+        partial(rms_norm_of, root=lambda s, eps: (s + eps).rsqrt()),
         "x is multiplied by its root mean square instead of divided by it: large vectors get "
         "larger still. Divide by sqrt(...), or multiply by `rsqrt(...)`.",
     ),
     Mistake(
         "gain-forgotten",
-        partial(_rms_norm, finish=lambda y, gain: y),
+        partial(rms_norm_of, finish=lambda y, gain: y),
         "The gain is not used. After the division every feature has its own learned factor: "
         "multiply by `gain`.",
     ),
     Mistake(
         "gain-added",
-        partial(_rms_norm, finish=torch.add),
+        partial(rms_norm_of, finish=torch.add),
         "The gain is added. It is a factor for each feature, and RMSNorm has no bias: "
         "multiply by `gain`.",
     ),
     Mistake(
         "gain-divides",
-        partial(_rms_norm, finish=torch.div),
+        partial(rms_norm_of, finish=torch.div),
         "The result is divided by the gain. It is a factor for each feature: multiply.",
     ),
     Mistake(
-        "one-plus-gain", partial(_rms_norm, finish=lambda y, gain: y * (1 + gain)), _ONE_PLUS_GAIN
+        "one-plus-gain", partial(rms_norm_of, finish=lambda y, gain: y * (1 + gain)), _ONE_PLUS_GAIN
     ),
     Mistake(
         "gain-as-matrix-product",
-        partial(_rms_norm, finish=lambda y, gain: (y @ gain)[..., None].expand_as(y)),
+        partial(rms_norm_of, finish=lambda y, gain: (y @ gain)[..., None].expand_as(y)),
         "The gain enters by a dot product, which mixes the features into one number. Each "
         "feature has its own factor: multiply entry by entry with `*`.",
     ),
     Mistake(
         "gain-as-dot-product",
-        partial(_rms_norm, finish=torch.matmul),
+        partial(rms_norm_of, finish=torch.matmul),
         "The gain enters by a dot product (`@`), which makes one number of the features. Each "
         "feature has its own factor: multiply entry by entry with `*`.",
     ),
     Mistake(
         "gain-twice",
-        partial(_rms_norm, finish=lambda y, gain: y * gain * gain),
+        partial(rms_norm_of, finish=lambda y, gain: y * gain * gain),
         "The result is multiplied by the gain twice. Once is enough.",
     ),
     Mistake(
         "gain-before",
-        lambda x, gain, eps: _rms_norm(x * gain, torch.ones_like(gain), eps),
+        lambda x, gain, eps: rms_norm_of(x * gain, torch.ones_like(gain), eps),
         "The gain is applied first and normalised away in part. Normalise x, and multiply by "
         "`gain` afterwards.",
     ),
     Mistake(
         "gain-in-the-size",
-        lambda x, gain, eps: x * gain / (_mean_square(x * gain) + eps).sqrt() * gain,
+        lambda x, gain, eps: x * gain / (mean_square(x * gain) + eps).sqrt() * gain,
         "The gain is applied both before the normalisation and after it. Normalise x as it "
         "is, and multiply by `gain` once.",
     ),
     Mistake(
-        "first-axis", partial(_rms_norm, size=lambda x: x.pow(2).mean(0, keepdim=True)), _WRONG_AXIS
+        "first-axis",
+        partial(rms_norm_of, size=lambda x: x.pow(2).mean(0, keepdim=True)),
+        _WRONG_AXIS,
     ),
     Mistake(
         "position-axis",
-        partial(_rms_norm, size=lambda x: x.pow(2).mean(-2, keepdim=True)),
+        partial(rms_norm_of, size=lambda x: x.pow(2).mean(-2, keepdim=True)),
         _WRONG_AXIS,
     ),
     Mistake(
         "second-axis",
-        partial(_rms_norm, size=lambda x: x.pow(2).mean(1, keepdim=True)),
+        partial(rms_norm_of, size=lambda x: x.pow(2).mean(1, keepdim=True)),
         _WRONG_AXIS,
     ),
     Mistake(
         "whole-tensor",
-        partial(_rms_norm, size=lambda x: x.pow(2).mean()),
+        partial(rms_norm_of, size=lambda x: x.pow(2).mean()),
         _WHOLE,
     ),
     Mistake(
         "all-but-the-batch",
-        partial(_rms_norm, size=lambda x: x.pow(2).mean(tuple(range(1, x.dim())), keepdim=True)),
+        partial(rms_norm_of, size=lambda x: x.pow(2).mean(tuple(range(1, x.dim())), keepdim=True)),
         "One mean square is taken over all positions of a sentence. Each vector is normalised "
         "on its own: `mean(-1, keepdim=True)`.",
     ),
-    Mistake("keepdim-missing", partial(_rms_norm, size=lambda x: x.pow(2).mean(-1)), _KEEPDIM),
+    Mistake("keepdim-missing", partial(rms_norm_of, size=lambda x: x.pow(2).mean(-1)), _KEEPDIM),
     Mistake(
         "in-place",
-        _in_place,
+        in_place,
         "x itself is overwritten (`/=`, `*=`, `div_`). The caller still needs it, for the "
         "residual connection: make a new tensor.",
     ),
     Mistake(
         "in-place-before-the-gain",
-        lambda x, gain, eps: x.div_((_mean_square(x) + eps).sqrt()) * gain,
+        lambda x, gain, eps: x.div_((mean_square(x) + eps).sqrt()) * gain,
         "x itself is overwritten (`/=`, `*=`, `div_`). The caller still needs it, for the "
         "residual connection: make a new tensor.",
     ),
@@ -367,16 +331,16 @@ MISTAKES = (
     ),
     Mistake(
         "only-the-size",
-        lambda x, gain, eps: (_mean_square(x) + eps).sqrt(),
+        lambda x, gain, eps: (mean_square(x) + eps).sqrt(),
         "This is the root mean square alone. x has to be divided by it and multiplied by the gain.",
     ),
     *(
-        Mistake(f"{name}-{ending}", partial(_rms_norm, **steps, root=root), sentence + also)
+        Mistake(f"{name}-{ending}", partial(rms_norm_of, **steps, root=root), sentence + also)
         for name, steps, sentence in _SIZES
         for ending, root, also in _ROOTS
     ),
     *(
-        Mistake(f"{name}-{ending}", partial(_rms_norm, **steps, finish=finish), sentence + also)
+        Mistake(f"{name}-{ending}", partial(rms_norm_of, **steps, finish=finish), sentence + also)
         for name, steps, sentence in (*_SIZES, *_EPS)
         for ending, finish, also in _GAINS
     ),
