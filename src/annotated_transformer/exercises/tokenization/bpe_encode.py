@@ -9,10 +9,14 @@ from annotated_transformer.exercises.tokenization.bpe_encode_mistakes import MIS
 from annotated_transformer.exercises.tokenization.merging import Pair
 
 
-def bpe_encode(word: str, merges: list[Pair]) -> list[str]:
+def bpe_encode(word: str, merges: list[tuple[str, str]]) -> list[str]:
     rank = {pair: number for number, pair in enumerate(merges)}  # 0 = learned first
     symbols = [*word, "</w>"]
-    while known := [pair for pair in pairwise(symbols) if pair in rank]:
+    while True:
+        neighbours = [(symbols[i], symbols[i + 1]) for i in range(len(symbols) - 1)]
+        known = [pair for pair in neighbours if pair in rank]
+        if not known:
+            return symbols
         earliest = min(known, key=lambda pair: rank[pair])
         merged: list[str] = []
         for symbol in symbols:  # at all its places, left to right
@@ -21,7 +25,6 @@ def bpe_encode(word: str, merges: list[Pair]) -> list[str]:
             else:
                 merged.append(symbol)
         symbols = merged
-    return symbols
 
 
 def _in_order_of_learning(word: str, merges: list[Pair]) -> list[str]:

@@ -115,6 +115,30 @@ def _lone_end_removed(word: str, merges: list[Pair]) -> list[str]:
     return [symbol for symbol in _encode(word, merges) if symbol != END]
 
 
+def _end_called(word: str, merges: list[Pair], name: str) -> list[str]:
+    return [symbol.replace(END, name) for symbol in _encode(word, merges)]
+
+
+def _end_cut_off(word: str, merges: list[Pair]) -> list[str]:
+    *before, last = _encode(word, merges)
+    return [*before, *([last.removesuffix(END)] if last != END else []), END]
+
+
+def _continued_with_end(word: str, merges: list[Pair]) -> list[str]:
+    *before, last = _encode(word, merges)
+    return [*(symbol + "@@" for symbol in before), last]
+
+
+def _fewest(word: str, merges: list[Pair]) -> list[str]:
+    symbols = merging.split_word(word)
+    known = {*symbols, *(first + second for first, second in merges)}
+    best: list[list[str]] = [[]]
+    for end in range(1, len(symbols) + 1):
+        cuts = [(start, "".join(symbols[start:end])) for start in range(end)]
+        best.append(min(([*best[a], piece] for a, piece in cuts if piece in known), key=len))
+    return best[-1]
+
+
 def _continued(word: str, merges: list[Pair]) -> list[str]:
     symbols = _end_removed(word, merges)
     return [symbol + "@@" for symbol in symbols[:-1]] + symbols[-1:]
@@ -187,6 +211,10 @@ _IN_FRONT = (
     "*after* the last character."
 )
 
+_END_NAME = (
+    "The end of the word is marked otherwise than with '</w>'. The merges were learned with "
+    "'</w>', and the symbols are looked up as they stand."
+)
 _UNKNOWN = (
     "Characters that no merge has are replaced by an unknown token. They stay as they are: that "
     "any word can be encoded is the point of byte-pair encoding."
@@ -361,8 +389,44 @@ MISTAKES = (
     Mistake(
         "end-appended-last",
         lambda word, merges: [*_encode(word, merges, split=merging.split_without_end), END],
-        "'</w>' is put behind the finished symbols. It must be there from the start, since merges "
-        "such as (est, </w>) use it.",
+        "'</w>' is put behind the finished symbols, or the merges with it are left out. It is a "
+        "symbol like the others and there from the start: merges such as (est, </w>) use it.",
+    ),
+    *(
+        Mistake(f"end-called-{name}", partial(_end_called, name=name), _END_NAME)
+        for name in merging.OTHER_ENDS
+    ),
+    *(
+        Mistake(f"end-split-as-{name}", _encoded(split=merging.split_with(name)), _END_NAME)
+        for name in merging.OTHER_ENDS
+    ),
+    Mistake(
+        "end-cut-off",
+        _end_cut_off,
+        "'</w>' is cut off from the symbol that it has become part of. Merges such as (est, </w>) "
+        "join it: `est</w>` is one symbol.",
+    ),
+    Mistake(
+        "begin-and-end-added",
+        lambda word, merges: ["<s>", *_encode(word, merges), "</s>"],
+        "Marks for begin and end of sentence are added. Return the symbols of the word alone.",
+    ),
+    Mistake(
+        "joined-again",
+        lambda word, merges: "".join(_encode(word, merges)),
+        "The symbols are joined to one string again. Return them as a list.",
+    ),
+    Mistake(
+        "continuation-signs-and-end",
+        _continued_with_end,
+        "The pieces carry `@@`, the notation of subword-nmt for files. Return the symbols "
+        "themselves.",
+    ),
+    Mistake(
+        "fewest-symbols",
+        _fewest,
+        "The word is cut into as few known symbols as possible. Byte-pair encoding repeats the "
+        "merges in the order in which they were learned.",
     ),
     Mistake(
         "end-removed",

@@ -11,17 +11,18 @@ from annotated_transformer.exercises.tokenization.bpe_train_mistakes import MIST
 Pair = tuple[str, str]
 
 
-def bpe_train(word_counts: dict[str, int], n_merges: int) -> list[Pair]:
+def bpe_train(word_counts: dict[str, int], n_merges: int) -> list[tuple[str, str]]:
     words = {word: [*word, "</w>"] for word in word_counts}  # each word as its symbols
-    merges: list[Pair] = []
+    merges: list[tuple[str, str]] = []
     for _ in range(n_merges):
-        counts: Counter[Pair] = Counter()
+        counts: dict[tuple[str, str], int] = {}
         for word, symbols in words.items():
-            for pair in pairwise(symbols):  # every position counts
-                counts[pair] += word_counts[word]
+            for i in range(len(symbols) - 1):  # every position counts
+                pair = symbols[i], symbols[i + 1]
+                counts[pair] = counts.get(pair, 0) + word_counts[word]
         if not counts:
             break
-        best = min(counts, key=lambda pair: (-counts[pair], pair))
+        best = min(counts, key=lambda pair: (-counts[pair], pair))  # the smallest of the best
         merges.append(best)
         for word, symbols in words.items():
             merged: list[str] = []
@@ -128,6 +129,9 @@ CASES = (
     _case({"ab": 5, "bac": 3}, 3, "that (a, b) is not (b, a)"),
     _case({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 10),
     _case({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 4),
+    _case({"!": 2, "!!ab": 2, "!b!a": 2}, 3, "ties with signs that sort before letters"),
+    _case({"b1": 1, "1b": 1, "b": 1}, 5),
+    _case({"ab": 3, "cab": 1, "dab": 2, "e": 5}, 2, "that the counts of all words are added"),
     _case({"banana": 2, "Band": 3, "früh": 2, "ananas": 1, "nab": 1}, 12),
     _case({"abc": 1, "ab": 1, "aba": 1, "bca": 2, "cab": 1, "a": 4}, 8),
     _case({"aaaaa": 3, "aaaa": 2, "baa": 2, "bb": 4}, 6),

@@ -22,6 +22,10 @@ def _by(key: Callable[[Pair, int], Any]) -> Callable[[Counts, Words], Pair]:
     return lambda counts, words: min(counts, key=lambda pair: key(pair, counts[pair]))
 
 
+def _with_end(pair: Pair, mark: str) -> Pair:
+    return pair[0].replace(merging.END, mark), pair[1].replace(merging.END, mark)
+
+
 def _last_seen(counts: Counts, words: Words) -> Pair:
     return min(reversed(list(counts)), key=lambda pair: -counts[pair])
 
@@ -50,7 +54,12 @@ def _count(words: Words, weights: dict[str, int], how: str) -> Counts:
             if how == "no overlap" and place == previous + 1 and pairs[previous] == pair:
                 continue
             previous = place
-            counts[pair] += weight
+            if how == "overwritten":
+                counts[pair] = weight
+            elif how == "largest":
+                counts[pair] = max(counts[pair], weight)
+            else:
+                counts[pair] += weight
     return dict(counts)
 
 
@@ -226,8 +235,22 @@ MISTAKES = (
     Mistake("end-in-front", _trained(split=merging.split_end_in_front), _IN_FRONT),
     Mistake("mark-in-front-gpt2", _trained(split=merging.split_g), _IN_FRONT),
     Mistake("mark-in-front-sentencepiece", _trained(split=merging.split_sentencepiece), _IN_FRONT),
-    Mistake("end-other-name", _trained(split=merging.split_underscore), _END_NAME),
-    Mistake("end-other-name-w", _trained(split=merging.split_other_name), _END_NAME),
+    *(
+        Mistake(f"end-called-{name}", _trained(split=merging.split_with(name)), _END_NAME)
+        for name in merging.OTHER_ENDS
+    ),
+    Mistake(
+        "word-reversed",
+        _trained(split=lambda word: [*word[::-1], merging.END]),
+        "The characters of a word are reversed. Its symbols are its characters in their order, "
+        "then '</w>'.",
+    ),
+    Mistake(
+        "word-not-split",
+        _trained(split=lambda word: [word, merging.END]),
+        "The words are not taken apart: each is one symbol and '</w>'. Start from the characters, "
+        "`list(word) + ['</w>']` (`split()` cuts at spaces).",
+    ),
     Mistake(
         "start-of-word-added",
         _trained(split=merging.split_both_ends),
@@ -265,6 +288,18 @@ MISTAKES = (
         "The rule here is simpler: every position where the pair stands counts, so twice.",
     ),
     Mistake(
+        "count-overwritten",
+        _trained(count="overwritten"),
+        "The count of a pair is overwritten by each word that has it (`=` for `+=`). Counts add up "
+        "over all positions of all words.",
+    ),
+    Mistake(
+        "largest-count",
+        _trained(count="largest"),
+        "A pair gets the count of the most frequent word that has it. Counts add up over all "
+        "positions of all words.",
+    ),
+    Mistake(
         "first-pair-only",
         _trained(count="first pair"),
         "Only the first pair of each word is counted. Go on to the last: `zip(symbols, "
@@ -292,6 +327,21 @@ MISTAKES = (
         "ties-by-joined-text",
         _trained(choose=_by(lambda pair, count: (-count, "".join(pair)))),
         _TIES.format("the joined text, so that (ab, a) comes before (a, bc)"),
+    ),
+    Mistake(
+        "ties-by-written-tuple",
+        _trained(choose=_by(lambda pair, count: (-count, str(pair)))),
+        _TIES.format("the tuple written out, quotes and all (`str(pair)`)"),
+    ),
+    Mistake(
+        "ties-without-end",
+        _trained(choose=_by(lambda pair, count: (-count, *_with_end(pair, "")))),
+        _TIES.format("the symbols without '</w>'"),
+    ),
+    Mistake(
+        "ties-end-last",
+        _trained(choose=_by(lambda pair, count: (-count, *_with_end(pair, "~")))),
+        _TIES.format("an alphabet in which '</w>' stands last"),
     ),
     Mistake(
         "ties-by-second-symbol",

@@ -123,8 +123,11 @@ def split_both_ends(word: str) -> list[str]:
     return ["<w>", *word, END]
 
 
-def split_underscore(word: str) -> list[str]:
-    return [*word, "_"]
+OTHER_ENDS = ("_", "<w>", "$", " ", "<eow>", "<end>", "</s>", "</W>", "<e>", "#", "▁", "@@")
+
+
+def split_with(end: str) -> Split:
+    return lambda word: [*word, end]
 
 
 def split_g(word: str) -> list[str]:
@@ -142,7 +145,3 @@ def split_lower(word: str) -> list[str]:
 
 def split_bytes(word: str) -> list[str]:
     return [*word.encode().decode("latin-1"), END]
-
-
-def split_other_name(word: str) -> list[str]:
-    return [*word, "<w>"]

@@ -1,7 +1,6 @@
 """`tokenization.pad_batch`: sentences of different lengths as one tensor (section 5.1)."""
 
 from itertools import zip_longest
-from typing import Any
 
 import numpy as np
 import torch
@@ -44,13 +43,11 @@ def _by_numpy(rows: Rows, pad_id: int = 0) -> Tensor:
     return torch.from_numpy(batch)
 
 
-def _case(
-    rows: Rows, *pad_id: int, name: str | None = None, isolates: str | None = None, **options: Any
-) -> Case:
+def _case(rows: Rows, *pad_id: int, name: str | None = None, isolates: str | None = None) -> Case:
     def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
-        return call([list(row) for row in rows], *pad_id, **options)
+        return call([list(row) for row in rows], *pad_id)
 
-    pad = f", pad_id {[*pad_id, *options.values()][0]}" if pad_id or options else ""
+    pad = f", pad_id {pad_id[0]}" if pad_id else ""
     return Case((name or f"rows {rows}") + pad, make, isolates=isolates)
 
 
@@ -63,7 +60,7 @@ CASES = (
     _case([[3, 4, 3, 5], [7, 3]], 3, isolates="tokens that equal pad_id inside a row"),
     _case([[8], [7], [6], [5, 4], [3]]),
     _case([[3, 1, 4], [1, 5, 9], [2, 6, 5]], name="three rows of one length"),
-    _case([[12, 40, 7, 31, 5, 9, 2], [11, 2], [8, 6, 2], [13, 14, 15, 16, 2]], pad_id=1),
+    _case([[12, 40, 7, 31, 5, 9, 2], [11, 2], [8, 6, 2], [13, 14, 15, 16, 2]], 1),
 )
 
 PAD_BATCH = Exercise(

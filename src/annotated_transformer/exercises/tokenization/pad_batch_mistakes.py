@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.exercise import Mistake
+from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Rows = list[list[int]]
 
@@ -89,10 +89,26 @@ _VALUE = (
     "The rows are filled up with {} instead of `pad_id`. A mask made by `tokens != pad_id` would "
     "take them for words."
 )
+_DEFAULT = "Without a pad_id the rows are filled up with another number. The default is 0."
+_SMALL = (
+    "The numbers are in a small integer dtype, which holds no large vocabulary. Asked for is "
+    "torch's LongTensor, int64: `dtype=torch.long`."
+)
 _ROUNDED = (
     "The length is rounded up to a multiple of {}, which some accelerators like. Asked for is the "
     "length of the longest row, no more."
 )
+
+
+def _default(value: int) -> Candidate:
+    def pad(rows: Rows, pad_id: int = value) -> Tensor:
+        return _padded(rows, pad_id)
+
+    return pad
+
+
+def _converted(dtype: torch.dtype) -> Candidate:
+    return lambda rows, pad_id=0: _padded(rows, pad_id).to(dtype)
 
 
 def _always(size: int) -> Callable[[list[int]], int]:
@@ -180,6 +196,7 @@ MISTAKES = (
         "Without a pad_id the rows are filled up with 1. The default is 0; 1 is the begin of "
         "sentence.",
     ),
+    *(Mistake(f"default-is-{value}", _default(value), _DEFAULT) for value in (-1, -100, 2, 3)),
     Mistake("always-one", partial(_padded, fill=lambda row: 1), _VALUE.format("1")),
     Mistake("always-minus-one", partial(_padded, fill=lambda row: -1), _VALUE.format("-1")),
     Mistake(
@@ -267,6 +284,40 @@ MISTAKES = (
         lambda rows, pad_id=0: _padded(rows, pad_id).int(),
         "The numbers are right, but of dtype int32. Asked for is torch's LongTensor, int64, as "
         "losses and `gather` want it: `dtype=torch.long`.",
+    ),
+    *(
+        Mistake(f"dtype-{name}", _converted(getattr(torch, name)), _SMALL)
+        for name in ("int16", "int8", "uint8")
+    ),
+    Mistake(
+        "axis-in-front",
+        lambda rows, pad_id=0: _padded(rows, pad_id)[None],
+        "There is an axis too many in front, (1, B, max). Asked for are two axes, (B, max).",
+    ),
+    Mistake(
+        "axis-behind",
+        lambda rows, pad_id=0: _padded(rows, pad_id)[..., None],
+        "There is an axis too many at the end, (B, max, 1). Asked for are two axes, (B, max).",
+    ),
+    Mistake(
+        "axes-of-masks",
+        lambda rows, pad_id=0: _padded(rows, pad_id)[:, None, None],
+        "The shape is that of a mask, (B, 1, 1, max). Asked for are two axes, (B, max).",
+    ),
+    Mistake(
+        "dictionary",
+        lambda rows, pad_id=0: {"input_ids": _padded(rows, pad_id)},
+        "A dictionary is returned, as tokenizers of libraries do. Return the tensor alone.",
+    ),
+    Mistake(
+        "first-row-only",
+        lambda rows, pad_id=0: _padded(rows[:1], pad_id),
+        "Only the first row comes back: is the `return` inside the loop?",
+    ),
+    Mistake(
+        "tokens-sorted",
+        lambda rows, pad_id=0: _padded([sorted(row) for row in rows], pad_id),
+        "The tokens of each row are sorted. Keep their order: only pad.",
     ),
     Mistake(
         "lists",

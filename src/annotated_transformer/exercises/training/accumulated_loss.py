@@ -12,14 +12,14 @@ from annotated_transformer.exercises.training.accumulated_loss_mistakes import M
 Tensors = list[Tensor]
 
 
-def accumulated_loss(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+def accumulated_loss(logits: list[Tensor], targets: list[Tensor], pad_id: int = 0) -> Tensor:
     total = logits[0].new_zeros(())
     tokens = 0
     for scores, target in zip(logits, targets, strict=True):  # one micro-batch
-        total = total + F.cross_entropy(
-            scores.flatten(0, 1), target.flatten(), ignore_index=pad_id, reduction="sum"
-        )
-        tokens += int((target != pad_id).sum())
+        of_target = scores.log_softmax(-1).gather(-1, target[..., None]).squeeze(-1)  # (b, n)
+        real = target != pad_id
+        total = total - of_target[real].sum()
+        tokens += int(real.sum())
     return total / tokens  # one division, by the tokens of all of them
 
 
@@ -38,12 +38,13 @@ def _by_weights(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
     return torch.stack(parts).sum()
 
 
-def _by_gathering(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
-    losses = []
+def _by_sums(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    total, tokens = torch.zeros((), dtype=logits[0].dtype), 0
     for part, target in zip(logits, targets, strict=True):
-        of_target = part.log_softmax(-1).gather(-1, target[..., None])[..., 0]
-        losses.append(-of_target[target != pad_id])
-    return torch.cat(losses).mean()
+        flat, labels = part.flatten(0, 1), target.flatten()
+        total = total + F.cross_entropy(flat, labels, ignore_index=pad_id, reduction="sum")
+        tokens += int(target.ne(pad_id).sum())
+    return total / tokens
 
 
 def _by_loops(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
@@ -157,7 +158,7 @@ ACCUMULATED_LOSS = Exercise(
     ),
     cases=CASES,
     mistakes=MISTAKES,
-    alternatives=(_as_one_batch, _by_weights, _by_gathering, _by_loops, _padded_together),
+    alternatives=(_as_one_batch, _by_weights, _by_sums, _by_loops, _padded_together),
     starter=(
         "def accumulated_loss(logits, targets, pad_id=0):\n"
         '    """Lists of (b_i, n_i, V) and (b_i, n_i) -> scalar, the mean over all real '

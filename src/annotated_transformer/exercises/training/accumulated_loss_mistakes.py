@@ -354,6 +354,36 @@ MISTAKES = (
         "The loss has shape (1,). A scalar has no dimension, shape ().",
     ),
     Mistake(
+        "divided-by-most-tokens",
+        _over(lambda losses, real: max(part.sum() for part in real)),
+        _DIVISOR.format("the tokens of the largest micro-batch"),
+    ),
+    Mistake(
+        "divided-by-mean-tokens",
+        _over(lambda losses, real: _total(real) / len(real)),
+        _DIVISOR.format("the mean number of tokens of a micro-batch"),
+    ),
+    Mistake(
+        "divided-by-lengths",
+        _over(lambda losses, real: sum(part.size(1) for part in losses)),
+        _DIVISOR.format("the sum of the lengths n"),
+    ),
+    Mistake(
+        "logarithm-to-base-2",
+        _with(lambda losses, real: _right(losses, real) / 0.6931471805599453),
+        "The loss is in bits (base 2). The natural logarithm is asked for, nats.",
+    ),
+    Mistake(
+        "softmax-over-batch",
+        _with(_right, log_p=lambda part: part.log_softmax(0)),
+        _LOGS + "Here it goes over the sentences of the batch.",
+    ),
+    Mistake(
+        "means-of-positions-averaged",
+        _with(lambda losses, real: torch.stack([part.mean() for part in losses]).mean()),
+        _MEAN_OF_MEANS + " And each is divided by all positions, padded ones too.",
+    ),
+    Mistake(
         "median",
         _with(lambda losses, real: _means(losses, real).median()),
         "The median of the micro-batches' means is taken. The loss is the mean over the tokens of "

@@ -52,6 +52,11 @@ def _adam(
     v_hat = size * scales[1] if under != "one" else size
     if eps_place == "inside":
         below = (v_hat + eps).sqrt()
+    elif eps_place in ("squared", "both", "least"):
+        inside = {"squared": eps**2, "both": eps, "least": 0.0}[eps_place]
+        below = (v_hat + inside).sqrt()
+        below = below + eps if eps_place == "both" else below
+        below = below.clamp(min=eps) if eps_place == "least" else below
     elif eps_place == "uncorrected":
         below = (size.sqrt() + eps) * scales[1] ** 0.5
     else:
@@ -100,6 +105,22 @@ def _fixed(**fixed: Any) -> Candidate:
     ) -> Tensors:
         given = {"step": step, "lr": lr, "betas": betas, "eps": eps}
         return _adam(param, grad, m, v, **{**given, **fixed})
+
+    return step
+
+
+def _one_beta(which: int) -> Candidate:
+    def step(
+        param: Tensor,
+        grad: Tensor,
+        m: Tensor,
+        v: Tensor,
+        step: int,
+        lr: float,
+        betas: Betas = (0.9, 0.98),
+        eps: float = 1e-9,
+    ) -> Tensors:
+        return _adam(param, grad, m, v, step, lr, (betas[which], betas[which]), eps)
 
     return step
 
@@ -406,11 +427,11 @@ MISTAKES = (
         "The betas are fixed at 0.9 and 0.999 in the code. Use the argument; its default is (0.9, "
         "0.98).",
     ),
-    Mistake("lr-ignored", _fixed(lr=1e-3), "lr is fixed at 0.001. Use the argument."),
+    Mistake("lr-ignored", _fixed(lr=1e-3), "lr is fixed at 0.001 in the code. Use the argument."),
     Mistake(
         "no-lr",
         _fixed(lr=1.0),
-        "The step is not multiplied by lr.",
+        "The step is not multiplied by lr: param - lr * m_hat / (sqrt(v_hat) + eps).",
     ),
     Mistake(
         "betas-exchanged",
@@ -706,6 +727,65 @@ MISTAKES = (
         _with(correct="", eps_place="inside"),
         "The moments are not corrected by 1 - beta ** step, and eps is added before the square "
         "root instead of after it.",
+    ),
+    Mistake(
+        "uncorrected-ascent",
+        _with(correct="", direction=1.0),
+        "The moments are not corrected by 1 - beta ** step, and the step goes up the gradient: "
+        "param - lr * ...",
+    ),
+    Mistake(
+        "corrected-twice",
+        _with(correction=lambda beta, step: (1 - beta**step) ** 2),
+        "The moments are corrected twice. Divide by 1 - beta ** step once, keep the raw ones.",
+    ),
+    Mistake(
+        "eps-in-and-after-the-root",
+        _with(eps_place="both"),
+        "eps is added twice, before the root and after it. " + _EPS,
+    ),
+    Mistake(
+        "eps-squared-inside",
+        _with(eps_place="squared"),
+        "The square of eps is added before the square root. " + _EPS,
+    ),
+    Mistake(
+        "eps-as-smallest",
+        _with(eps_place="least"),
+        "eps is taken as the smallest value of the root (`clamp`, `max`). It is added: sqrt(v_hat) "
+        "+ eps.",
+    ),
+    Mistake(
+        "lr-1e-4",
+        _fixed(lr=1e-4),
+        "lr is fixed at 0.0001 in the code. Use the argument.",
+    ),
+    Mistake(
+        "one-beta-first",
+        _one_beta(0),
+        "Both means are taken with beta_1. The squares have a memory of their own, beta_2.",
+    ),
+    Mistake(
+        "one-beta-second",
+        _one_beta(1),
+        "Both means are taken with beta_2. The gradients have a memory of their own, beta_1.",
+    ),
+    Mistake(
+        "v-without-new-square",
+        _with(mean_v=lambda beta, old, new: beta * old),
+        "v does not take in the new gradient: beta_2 * v + (1 - beta_2) * grad ** 2.",
+    ),
+    Mistake(
+        "v-added",
+        _with(mean_v=lambda beta, old, new: old + (1 - beta) * new),
+        "The old v is kept in full, so it grows without end. A running mean weighs it: beta_2 * v "
+        "+ (1 - beta_2) * grad ** 2.",
+    ),
+    Mistake(
+        "v-sums-squares",
+        _with(correct="m", mean_v=lambda beta, old, new: old + new),
+        "v is the sum of all squares (Adagrad). Adam takes a running mean, beta_2 * v + "
+        "(1 - beta_2) * grad ** 2, and corrects it.",
     ),
     Mistake("changes-all", _in_place("pmv"), _IN_PLACE.format("what is")),
     Mistake("changes-param", _in_place("p"), _IN_PLACE.format("the param")),

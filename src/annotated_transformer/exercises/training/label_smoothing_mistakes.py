@@ -51,6 +51,12 @@ def _loss(
     kept = loss * real if drop_pads else loss
     if mean == "sentence":
         return (kept.sum(1) / real.sum(1).clamp(min=1)).mean()
+    if mean == "position":
+        return (kept.sum(0) / real.sum(0).clamp(min=1)).mean()
+    if mean in ("largest", "median"):
+        return loss[real].max() if mean == "largest" else loss[real].median()
+    if mean in ("first", "last"):
+        return loss[:, 0 if mean == "first" else -1].mean()
     if mean == "each":
         return loss[real]
     if mean == "none":
@@ -231,6 +237,17 @@ MISTAKES = (
         _with(share=lambda eps, size: eps / max(size - 3, 0.5)),
         _SHARE.format("eps/(V-3)"),
     ),
+    Mistake(
+        "share-of-v-plus-1",
+        _with(share=lambda eps, size: eps / (size + 1)),
+        _SHARE.format("eps/(V+1)"),
+    ),
+    Mistake(
+        "share-multiplied",
+        _with(share=lambda eps, size: eps * (size - 2)),
+        _SHARE.format("eps times (V-2)"),
+    ),
+    Mistake("others-get-nothing", _with(share=lambda eps, size: 0.0), _SHARE.format("nothing")),
     Mistake("share-not-divided", _with(share=lambda eps, size: eps), _SHARE.format("all of eps")),
     Mistake("share-with-pad", _with(pad_column=False), _PAD_MASS),
     Mistake(
@@ -280,6 +297,21 @@ MISTAKES = (
         "target-less-share",
         _with(on_target=lambda eps, share: 1 - eps - share),
         _TARGET.format("1 - eps less a share of eps"),
+    ),
+    Mistake(
+        "target-less-twice-eps",
+        _with(on_target=lambda eps, share: 1 - 2 * eps),
+        _TARGET.format("1 - 2 eps"),
+    ),
+    Mistake(
+        "target-gets-eps-too",
+        _with(on_target=lambda eps, share: 1 + eps),
+        _TARGET.format("1 + eps"),
+    ),
+    Mistake(
+        "half-of-eps",
+        lambda logits, target, eps=0.1, pad_id=0: _loss(logits, target, eps / 2, pad_id),
+        "Only half of eps is used. The target gets 1 - eps, the V-2 others share all of eps.",
     ),
     Mistake(
         "weights-exchanged",
@@ -363,6 +395,24 @@ MISTAKES = (
         "Each sentence is averaged on its own, then the sentences are averaged. A word in a short "
         "sentence then weighs more than one in a long sentence: take one mean over all real "
         "tokens.",
+    ),
+    Mistake(
+        "mean-of-positions",
+        _with(mean="position"),
+        "Each position is averaged over the batch on its own, then the positions are averaged. "
+        "Take one mean over all real tokens.",
+    ),
+    Mistake("largest", _with(mean="largest"), "The largest loss is returned instead of the mean."),
+    Mistake("median", _with(mean="median"), "The median is returned instead of the mean."),
+    Mistake(
+        "first-position",
+        _with(mean="first"),
+        "Only the first position counts. The mean goes over all targets that are not pad.",
+    ),
+    Mistake(
+        "last-position",
+        _with(mean="last"),
+        "Only the last position counts. The mean goes over all targets that are not pad.",
     ),
     Mistake(
         "not-reduced",
@@ -451,6 +501,16 @@ MISTAKES = (
         "softmax-over-positions",
         _logs(lambda logits: logits.log_softmax(1)),
         _LOG + "Here the softmax goes over the positions of the sentence.",
+    ),
+    Mistake(
+        "softmax-over-everything",
+        _logs(lambda logits: logits.flatten().log_softmax(0).view_as(logits)),
+        _LOG + "Here one softmax goes over the whole batch at once.",
+    ),
+    Mistake(
+        "sigmoid",
+        _logs(torch.nn.functional.logsigmoid),
+        _LOG + "Here a sigmoid is applied to each logit, as if tokens did not exclude each other.",
     ),
     Mistake(
         "softmax-over-batch",

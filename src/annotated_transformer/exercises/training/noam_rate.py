@@ -40,13 +40,13 @@ def _by_sorting(step: int, d_model: int, warmup: int, factor: float = 1.0) -> fl
     return sorted([1 / step**0.5, step / warmup**1.5])[0] / d_model**0.5 * factor
 
 
-def _case(*arguments: float, isolates: str | None = None, **options: float) -> Case:
+def _case(*arguments: float, isolates: str | None = None) -> Case:
     def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
-        return call(*arguments, **options)
+        return call(*arguments)
 
     names = ("step", "d_model", "warmup", "factor")
-    given = {**dict(zip(names, arguments, strict=False)), **options}
-    name = ", ".join(f"{key} {value}" for key, value in given.items())
+    given = zip(names, arguments, strict=False)
+    name = ", ".join(f"{key} {value}" for key, value in given)
     return Case(name, make, isolates=isolates)
 
 
@@ -60,8 +60,8 @@ CASES = (
     _case(400, 64, 100, 0.5, isolates="factor, during the decay"),
     _case(24, 128, 25),
     _case(26, 128, 25),
-    _case(2, 16, 1, factor=2.0),
-    _case(0, 32, 10, factor=0.25),
+    _case(2, 16, 1, 2.0),
+    _case(0, 32, 10, 0.25),
     _case(100_000, 1024, 4000),
     _case(10, 36, 49),
     _case(1, 4, 1),

@@ -167,6 +167,17 @@ MISTAKES = (
         for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-5, 1e-3)
     ),
     Mistake(
+        "step-zero-as-warmup",
+        lambda step, d_model, warmup, factor=1.0: _rate(step or warmup, d_model, warmup, factor),
+        _STEP_ZERO.format("it gets the highest rate of all"),
+    ),
+    Mistake(
+        "step-zero-as-two",
+        _with(first=2),
+        "Steps below 2 are taken as step 2. Only step 0 is special, and counts as step 1: "
+        "`step = max(step, 1)`.",
+    ),
+    Mistake(
         "steps-from-zero",
         _with(first=0, shift=1),
         "1 is added to every step. Steps are counted from 1 already; only step 0 is treated as "
@@ -391,6 +402,22 @@ MISTAKES = (
         "model-size-always-512",
         lambda step, d_model, warmup, factor=1.0: _rate(step, 512, warmup, factor),
         "d_model is fixed at 512, the base model's width. Use the argument.",
+    ),
+    Mistake(
+        "step-and-warmup-exchanged",
+        lambda step, d_model, warmup, factor=1.0: _rate(warmup, d_model, max(step, 1), factor),
+        "step and warmup are exchanged inside the formula. d_model^-0.5 * min(step^-0.5, step * "
+        "warmup^-1.5).",
+    ),
+    Mistake(
+        "list",
+        lambda step, d_model, warmup, factor=1.0: [_rate(step, d_model, warmup, factor)],
+        "A list is returned. Return the number itself.",
+    ),
+    Mistake(
+        "whole-number",
+        lambda step, d_model, warmup, factor=1.0: int(_rate(step, d_model, warmup, factor)),
+        "The rate is cut to a whole number, which leaves 0. Return the float.",
     ),
     Mistake(
         "exchanged-arguments",

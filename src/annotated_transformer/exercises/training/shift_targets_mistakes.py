@@ -328,6 +328,55 @@ MISTAKES = (
         "The tokens are turned into int32. Keep the dtype of tgt, int64: losses and `gather` want "
         "it.",
     ),
+    Mistake("double", partial(_converted, dtype=torch.float64), _FLOAT),
+    Mistake(
+        "labels-float",
+        lambda tgt: (tgt[:, :-1], tgt[:, 1:].float()),
+        _FLOAT,
+    ),
+    Mistake(
+        "labels-as-mask",
+        lambda tgt: (tgt[:, :-1], tgt[:, 1:] != 0),
+        "The labels are a mask of real tokens. Asked for are the tokens themselves.",
+    ),
+    Mistake(
+        "labels-next-number",
+        lambda tgt: (tgt[:, :-1], tgt[:, :-1] + 1),
+        "1 is added to the token *numbers*. The label is the token at the next *position*: "
+        "`tgt[:, 1:]`.",
+    ),
+    Mistake(
+        "axis-behind",
+        lambda tgt: (tgt[:, :-1, None], tgt[:, 1:, None]),
+        "There is an axis too many at the end. Asked for is (B, n-1).",
+    ),
+    Mistake(
+        "halves",
+        lambda tgt: tuple(tgt.chunk(2, dim=1)),
+        "The sentence is cut into two halves. Input and labels are both nearly the whole sentence, "
+        "shifted by one: `tgt[:, :-1]` and `tgt[:, 1:]`.",
+    ),
+    Mistake(
+        "even-and-odd",
+        lambda tgt: (tgt[:, ::2], tgt[:, 1::2]),
+        "Every other token goes into the input, the others into the labels. Every token but the "
+        "last is input: `tgt[:, :-1]` and `tgt[:, 1:]`.",
+    ),
+    Mistake(
+        "rolled-and-exchanged",
+        lambda tgt: (tgt.roll(-1, dims=1), tgt),
+        _ROLLED + " And input and labels are exchanged.",
+    ),
+    Mistake(
+        "labels-reversed",
+        lambda tgt: (tgt[:, :-1], tgt.flip(1)[:, 1:]),
+        "The labels are in reverse order. Only cut: `tgt[:, 1:]`.",
+    ),
+    Mistake(
+        "first-sentence-only",
+        lambda tgt: (tgt[0, :-1], tgt[0, 1:]),
+        "Only the first sentence comes back. Keep the batch: `tgt[:, :-1]` and `tgt[:, 1:]`.",
+    ),
     Mistake(
         "lists",
         lambda tgt: (tgt[:, :-1].tolist(), tgt[:, 1:].tolist()),
