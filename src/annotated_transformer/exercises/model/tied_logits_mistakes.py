@@ -163,6 +163,26 @@ _OTHER_FAULTS = (
         "The positions are averaged. Each position has its own logits: (B, n, V).",
     ),
     Fault(
+        "first-position",
+        {"after": lambda z: z[:, 0]},
+        "Only the first position is returned. Each position has its own logits: (B, n, V).",
+    ),
+    Fault(
+        "summed-over-batch",
+        {"after": lambda z: z.sum(0)},
+        "The sentences of the batch are added up. Each has its own logits: (B, n, V).",
+    ),
+    Fault(
+        "numpy-array",
+        {"after": lambda z: z.detach().numpy()},
+        "This is a NumPy array. Return a tensor, through which gradients can flow.",
+    ),
+    Fault(
+        "in-a-tuple",
+        {"after": lambda z: (z,)},
+        "The logits come in a tuple. Return the tensor itself: a comma at the end makes a tuple.",
+    ),
+    Fault(
         "words-before-positions",
         {"after": lambda z: z.transpose(1, 2)},
         "Words stand before positions: (B, V, n), the layout that `cross_entropy` takes. Asked "
@@ -314,6 +334,17 @@ MISTAKES = (
         "float32",
         lambda x, table: (x @ table.T).float(),
         "The numbers are right but always float32 (`.float()`). Keep the dtype of x.",
+    ),
+    Mistake(
+        "sums-multiplied",
+        lambda x, table: x.sum(-1, keepdim=True) * table.sum(-1),
+        "Both are summed over d first and then multiplied (two different letters in `einsum`). "
+        "The products are formed first, entry by entry, and then summed: `bnd,vd->bnv`.",
+    ),
+    Mistake(
+        "best-row",
+        lambda x, table: table[(x @ table.T).argmax(-1)],
+        "The row of the best word is returned. Asked for are the logits of all words, (B, n, V).",
     ),
     Mistake(
         "first-sentence",

@@ -170,6 +170,12 @@ MISTAKES = (
                 "The products are squared. Plain dot products are asked for.",
             ),
             Fault(
+                "numpy-array",
+                {"after": lambda z: z.detach().numpy()},
+                "This is a NumPy array. Return a tensor: `torch.from_numpy(...)`, or stay in "
+                "torch.",
+            ),
+            Fault(
                 "float32",
                 {"after": lambda z: z.float()},
                 "The numbers are right but always float32 (`.float()`). Keep the dtype of the "
