@@ -1,4 +1,4 @@
-"""Wrong slopes of `beyond.alibi_bias`, each with the right one beside it in its sentence."""
+"""Wrong slopes of `beyond.alibi_bias`: of head i among h heads."""
 
 import math
 from collections.abc import Callable
