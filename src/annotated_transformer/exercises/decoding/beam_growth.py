@@ -241,6 +241,14 @@ GROWTH_MISTAKES = (
         ),
         _SHRINKS,
     ),
+    Mistake(
+        "beam-shrinks-and-drops",
+        search_of(
+            keep=_keeping(lambda pool, s: s.beam_size - len(pool)),
+            join=lambda live, pool, s: pool or live,
+        ),
+        _SHRINKS + " Besides, hypotheses that are live at max_len join the pool, always.",
+    ),
     Mistake("finished-stay", search_of(retire=_stay), _OCCUPY),
     Mistake(
         "finished-stay-ranked-by-score",

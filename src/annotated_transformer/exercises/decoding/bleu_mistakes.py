@@ -313,7 +313,7 @@ def _finishing(finish: Callable[[float, float], Any]) -> Candidate:
 def _counting(last: int, least: int | None) -> Candidate:
     """Windows counted apart from their number. last: 0 leaves the last window out.
 
-    least: a sentence's totals are cut off at 0, or None: they go below it in short sentences.
+    least: a sentence's total is at least this; None lets it go below 0 in short sentences.
     """
 
     def implementation(hypotheses: Corpus, references: Corpus, max_n: int = 4) -> float:
@@ -324,7 +324,7 @@ def _counting(last: int, least: int | None) -> Candidate:
                 ours, theirs = (windows(s if last else s[:-1], n) for s in pair)
                 matches += clipped(ours, theirs)
                 number = len(pair[0]) - n + 1
-                total += number if least is None else max(number, 0)
+                total += number if least is None else max(number, least)
             rates.append(matches / total)
         return (
             100 * brevity(*(sum(map(len, c)) for c in (hypotheses, references))) * geometric(rates)
@@ -545,6 +545,7 @@ MISTAKES = (
     Mistake("last-window-missing", bleu_of(grams=_windows_without_last), _WINDOWS),
     Mistake("last-window-unmatched", _counting(0, 1), _WINDOWS),
     Mistake("negative-totals", _counting(1, None), _WINDOWS),
+    Mistake("totals-of-at-least-one", _counting(1, 1), _WINDOWS),
     Mistake("short-windows-too", bleu_of(grams=_windows_running_out), _WINDOWS),
     Mistake("windows-side-by-side", bleu_of(grams=_side_by_side), _WINDOWS),
     Mistake("padded-windows", bleu_of(grams=_padded), _WINDOWS),
