@@ -278,6 +278,10 @@ _POSITIONS: dict[str, tuple[str, Part]] = {
         "The positions are added twice. Once is right: sqrt(d) * table[tokens] + pe[:n]. ",
         lambda tokens, table, pe: 2 * pe[: tokens.size(1)],
     ),
+    "positions-times-d": (
+        "The positions are multiplied by d. They are added as they are. ",
+        lambda tokens, table, pe: table.size(1) * pe[: tokens.size(1)],
+    ),
     "positions-divided": (
         "The positions are divided by sqrt(d). They are added as they are; the embedding is what "
         "is scaled. ",
@@ -327,6 +331,8 @@ EMBED_MISTAKES = (
         for scale in ("times-d", "divided-by-root", "root-of-the-vocabulary")
         for positions in ("no-positions", "positions-from-one")
     ),
+    _pair("times-d", "positions-times-d"),
+    _pair("divided-by-root", "positions-divided"),
     Mistake(
         "no-scale+padding-zero",
         _embedding(words=_WORDS["padding-zero"][1], scale=_no_scale),

@@ -123,6 +123,22 @@ AFFINES: dict[str, tuple[str, Step]] = {
         "The normalised features are divided by gamma. The gain is a factor: multiply by it. ",
         lambda normalised, gamma, beta: normalised / gamma + beta,
     ),
+    "gain-in-both-places": (
+        "gamma stands in both places; beta is not used. gamma is the factor, beta is added. ",
+        lambda normalised, gamma, beta: gamma * normalised + gamma,
+    ),
+    "shift-in-both-places": (
+        "beta stands in both places; gamma is not used. gamma is the factor, beta is added. ",
+        lambda normalised, gamma, beta: beta * normalised + beta,
+    ),
+    "shift-twice": (
+        "beta is added twice. Once is right: gamma * normalised + beta. ",
+        lambda normalised, gamma, beta: gamma * normalised + 2 * beta,
+    ),
+    "gain-twice": (
+        "The result is multiplied by gamma twice. Once is right: gamma * normalised + beta. ",
+        lambda normalised, gamma, beta: gamma * gamma * normalised + beta,
+    ),
     "gain-summed": (
         "`@` multiplies with gamma and adds the features up, one number for a token. The gain is "
         "applied feature by feature: `*`. ",
@@ -170,6 +186,11 @@ def _default(value: float) -> Mistake:
     return Mistake(f"default-{value:g}", norm_of(default=value), sentence)
 
 
+_BRACKETS = (
+    "The brackets are in the wrong place: it is gamma * ((x - mean) / sqrt(variance + eps)) + "
+    "beta. "
+)
+
 LAYER_NORM_MISTAKES = (
     *(Mistake(name, norm_of(**steps), text.strip()) for name, (text, steps) in SPREADS.items()),
     *(Mistake(name, norm_of(affine=step), text.strip()) for name, (text, step) in AFFINES.items()),
@@ -214,6 +235,33 @@ LAYER_NORM_MISTAKES = (
         lambda x, gamma, beta, eps=1e-6: gamma * x.softmax(-1) + beta,
         "A softmax is taken: positive shares that add up to 1. Asked for are mean 0 and variance "
         "1: subtract the mean, divide by sqrt(variance + eps).",
+    ),
+    Mistake(
+        "only-the-mean-divided",
+        lambda x, gamma, beta, eps=1e-6: (
+            gamma * (x - mean_of(x) / root_of(variance_of(x), eps)) + beta
+        ),
+        _BRACKETS + "Here only the mean is divided by the root.",
+    ),
+    Mistake(
+        "mean-subtracted-late",
+        lambda x, gamma, beta, eps=1e-6: (
+            gamma * x / root_of(variance_of(x), eps) - mean_of(x) + beta
+        ),
+        _BRACKETS + "Here the mean is subtracted after the division.",
+    ),
+    Mistake(
+        "shift-divided",
+        lambda x, gamma, beta, eps=1e-6: (
+            (gamma * (x - mean_of(x)) + beta) / root_of(variance_of(x), eps)
+        ),
+        _BRACKETS + "Here beta is divided by the root as well.",
+    ),
+    Mistake(
+        "length-one",
+        lambda x, gamma, beta, eps=1e-6: gamma * F.normalize(x, dim=-1, eps=eps) + beta,
+        "x is divided by its length (`F.normalize`), without taking the mean out. Asked for are "
+        "mean 0 and variance 1: subtract the mean, divide by sqrt(variance + eps).",
     ),
     Mistake(
         "residual-added",
