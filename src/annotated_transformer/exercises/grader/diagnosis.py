@@ -45,6 +45,14 @@ class Match:
         return self.evidence > 0 and enough
 
     @property
+    def remark(self) -> str:
+        """What is said before the sentence of a mistake that explains only a part."""
+        wrong = self.explained + self.unexplained
+        if self.unexplained == 0:
+            return ""
+        return f"On {self.explained} of {wrong} inputs the result is that of this mistake: "
+
+    @property
     def score(self) -> int:
         """Higher explains better."""
         return 2 * self.explained - 2 * self.contradicted - self.unexplained
@@ -88,8 +96,8 @@ class _Bank:
         return part is not None and part(self.outcome(mistake, trial), trial.got, trial.tolerance)
 
 
-def diagnose(exercise: Exercise, trials: Sequence[Trial]) -> Mistake | None:
-    """The bank entry that explains the candidate best, or None where none does.
+def diagnose(exercise: Exercise, trials: Sequence[Trial]) -> tuple[Mistake, str] | None:
+    """The bank entry that explains the candidate best, and a remark where it does so in part.
 
     First the entries that do exactly what the candidate does, which are few after one case that is
     wrong; only where there is none, those that share some of the wrong values.
@@ -103,14 +111,17 @@ def diagnose(exercise: Exercise, trials: Sequence[Trial]) -> Mistake | None:
     for trial in (*wrong, *right):
         alike = [mistake for mistake in alike if bank.shares(mistake, trial)]
     if alike:
-        return exercise.mistakes[alike[0]]
+        return exercise.mistakes[alike[0]], ""
     near = [
         mistake
         for mistake in range(len(exercise.mistakes))
         if any(bank.shares_deviation(mistake, t) for t in wrong if t.got.failure is None)
     ]
     convincing = [match for match in map(bank.match, near) if match.convincing]
-    return max(convincing, key=lambda match: match.score).mistake if convincing else None
+    if not convincing:
+        return None
+    best = max(convincing, key=lambda match: match.score)
+    return best.mistake, best.remark
 
 
 def _deviation(trial: Trial) -> Part | None:

@@ -174,8 +174,8 @@ def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
 
 
 def _failed(exercise: Exercise, finding: Finding, trials: list[Trial], run: Run) -> Report:
-    mistake = diagnose(exercise, trials) if trials else None
-    diagnosis = mistake.sentence if mistake else mechanism(finding, trials)
+    mistake, remark = (diagnose(exercise, trials) if trials else None) or (None, "")
+    diagnosis = f"{remark}{mistake.sentence}" if mistake else mechanism(finding, trials)
     trial = finding.trial
     given = None
     compared = finding.rung in RUNGS_THAT_COMPARE

@@ -6,16 +6,22 @@ cross-attention of the paper. Which operator is wrong is drawn per learner.
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Mistake, call
+from annotated_transformer.exercises.masks.find_bug_faults import (
+    FAULTS,
+    MASK_NAMES,
+    OTHER_FAULTS,
+    RIGHT_RULES,
+    Fault,
+)
 
 Masks = tuple[Tensor, Tensor, Tensor, Tensor]
-MaskRule = Callable[[Tensor, Tensor, int, int], Tensor]
 
 
 def four_masks(source: Tensor, target: Tensor, prefix_length: int, pad_id: int = 0) -> Masks:
@@ -54,233 +60,7 @@ def _by_triangles(source: Tensor, target: Tensor, prefix_length: int, pad_id: in
     return real_source, real_target.tril(), real_target.logical_and(visible), real_source
 
 
-@dataclass(frozen=True)
-class Fault:
-    """One wrong operator: the line as the learner finds it, what it computes, what to say."""
-
-    mask: str
-    name: str
-    line: str
-    rule: MaskRule
-    sentence: str
-
-
-def _keys(tokens: Tensor, pad_id: int) -> Tensor:
-    return (tokens != pad_id)[:, None, None, :]
-
-
-def _pads(tokens: Tensor, pad_id: int) -> Tensor:
-    return (tokens == pad_id)[:, None, None, :]
-
-
-def _queries(tokens: Tensor, pad_id: int) -> Tensor:
-    return (tokens != pad_id)[:, None, :, None]
-
-
-def _not_later(tokens: Tensor) -> Tensor:
-    position = torch.arange(tokens.size(1))
-    return position <= position[:, None]
-
-
-def _earlier(tokens: Tensor) -> Tensor:
-    position = torch.arange(tokens.size(1))
-    return position < position[:, None]
-
-
-def _prefix(tokens: Tensor, length: int) -> Tensor:
-    return torch.arange(tokens.size(1)) < length
-
-
-MASK_NAMES = ("encoder_only", "decoder_only", "prefix_model", "cross_attention")
-RIGHT_RULES: dict[str, MaskRule] = {
-    "encoder_only": lambda s, t, p, pad: _keys(s, pad),
-    "decoder_only": lambda s, t, p, pad: _keys(t, pad) & _not_later(t),
-    "prefix_model": lambda s, t, p, pad: _keys(t, pad) & (_not_later(t) | _prefix(t, p)),
-    "cross_attention": lambda s, t, p, pad: _keys(s, pad),
-}
-
-_CAUSAL = "(position <= position[:, None])"
-_EARLIER = "(position < position[:, None])"
-
-# The first fault of each mask is the one printed in the book.
-FAULTS: dict[str, tuple[Fault, ...]] = {
-    "encoder_only": (
-        Fault(
-            "encoder_only",
-            "equal",
-            "(source == pad_id)[:, None, None, :]",
-            lambda s, t, p, pad: _pads(s, pad),
-            "In `encoder_only` the comparison is still `==`: True stands at the padding, and the "
-            "mask is inverted. True means may attend, so compare with `!=`.",
-        ),
-        Fault(
-            "encoder_only",
-            "query-axis",
-            "(source != pad_id)[:, None, :, None]",
-            lambda s, t, p, pad: _queries(s, pad),
-            "In `encoder_only` the tokens lie along the query axis: padded queries are silenced "
-            "and padded keys stay visible. Keys are the last axis: `[:, None, None, :]`.",
-        ),
-    ),
-    "decoder_only": (
-        Fault(
-            "decoder_only",
-            "strict-diagonal",
-            f"(target != pad_id)[:, None, None, :] & {_EARLIER}",
-            lambda s, t, p, pad: _keys(t, pad) & _earlier(t),
-            "In `decoder_only` the diagonal is False: with `<` a position may not attend to "
-            "itself, and the first query sees nothing. Use `<=`.",
-        ),
-        Fault(
-            "decoder_only",
-            "or-for-and",
-            f"(target != pad_id)[:, None, None, :] | {_CAUSAL}",
-            lambda s, t, p, pad: _keys(t, pad) | _not_later(t),
-            "In `decoder_only` the two conditions are joined with `|`, so a real token of the "
-            "future is visible. Both must hold: `&`.",
-        ),
-        Fault(
-            "decoder_only",
-            "future",
-            "(target != pad_id)[:, None, None, :] & (position >= position[:, None])",
-            lambda s, t, p, pad: _keys(t, pad) & _not_later(t).T,
-            "In `decoder_only` the comparison looks the wrong way: `>=` opens the upper triangle, "
-            "the future. A key may not be later than its query: `<=`.",
-        ),
-        Fault(
-            "decoder_only",
-            "equal",
-            f"(target == pad_id)[:, None, None, :] & {_CAUSAL}",
-            lambda s, t, p, pad: _pads(t, pad) & _not_later(t),
-            "In `decoder_only` the padding half is inverted: `==` opens the pads and closes the "
-            "tokens. Use `!=`.",
-        ),
-    ),
-    "prefix_model": (
-        Fault(
-            "prefix_model",
-            "and-for-or",
-            f"(target != pad_id)[:, None, None, :] & ({_CAUSAL} & (position < prefix_length))",
-            lambda s, t, p, pad: _keys(t, pad) & (_not_later(t) & _prefix(t, p)),
-            "In `prefix_model` causal and prefix are joined with `&`: keys after the prefix are "
-            "hidden from everybody and the prefix does not see itself whole. A key is visible "
-            "when it is not later *or* lies in the prefix: `|`.",
-        ),
-        Fault(
-            "prefix_model",
-            "after-prefix",
-            f"(target != pad_id)[:, None, None, :] & ({_CAUSAL} | (position >= prefix_length))",
-            lambda s, t, p, pad: _keys(t, pad) & (_not_later(t) | ~_prefix(t, p)),
-            "In `prefix_model` the comparison with the prefix looks the wrong way: `>=` opens the "
-            "words after the prefix, which are to be predicted. The prefix is "
-            "`position < prefix_length`.",
-        ),
-        Fault(
-            "prefix_model",
-            "or-padding",
-            f"(target != pad_id)[:, None, None, :] | ({_CAUSAL} | (position < prefix_length))",
-            lambda s, t, p, pad: _keys(t, pad) | (_not_later(t) | _prefix(t, p)),
-            "In `prefix_model` the padding half is joined with `|`, so every real token is "
-            "visible to everybody. A pad is never visible: the padding half needs `&`.",
-        ),
-        Fault(
-            "prefix_model",
-            "strict-diagonal",
-            f"(target != pad_id)[:, None, None, :] & ({_EARLIER} | (position < prefix_length))",
-            lambda s, t, p, pad: _keys(t, pad) & (_earlier(t) | _prefix(t, p)),
-            "In `prefix_model` the diagonal is missing after the prefix: with `<` a position may "
-            "not attend to itself. Use `<=`.",
-        ),
-        Fault(
-            "prefix_model",
-            "prefix-too-long",
-            f"(target != pad_id)[:, None, None, :] & ({_CAUSAL} | (position <= prefix_length))",
-            lambda s, t, p, pad: _keys(t, pad) & (_not_later(t) | _prefix(t, p + 1)),
-            "In `prefix_model` the prefix is one too long: `<=` opens position prefix_length, the "
-            "first word to be predicted. Positions count from 0: `<`.",
-        ),
-    ),
-    "cross_attention": (
-        Fault(
-            "cross_attention",
-            "query-axis",
-            "(source != pad_id)[:, None, :, None]",
-            lambda s, t, p, pad: _queries(s, pad),
-            "In `cross_attention` the source lies along the query axis, but in cross-attention "
-            "the source gives the keys: `[:, None, None, :]`. The shape would not even fit when "
-            "source and target differ in length.",
-        ),
-        Fault(
-            "cross_attention",
-            "equal",
-            "(source == pad_id)[:, None, None, :]",
-            lambda s, t, p, pad: _pads(s, pad),
-            "In `cross_attention` the comparison is still `==`: the decoder attends to the "
-            "source's padding and to nothing else. Use `!=`.",
-        ),
-    ),
-}
-
-# Wrong repairs that no listing shows.
-OTHER_FAULTS = (
-    Fault(
-        "decoder_only",
-        "no-padding",
-        "",
-        lambda s, t, p, pad: _not_later(t).expand(t.size(0), 1, -1, -1),
-        "In `decoder_only` the padding half has gone: pads among the keys are visible. Keep "
-        "both conditions, joined with `&`.",
-    ),
-    Fault(
-        "decoder_only",
-        "no-causal",
-        "",
-        lambda s, t, p, pad: _keys(t, pad).expand(-1, -1, t.size(1), -1),
-        "In `decoder_only` the causal half has gone: every query sees the future. Keep both "
-        "conditions, joined with `&`.",
-    ),
-    Fault(
-        "prefix_model",
-        "causal-only",
-        "",
-        lambda s, t, p, pad: _keys(t, pad) & _not_later(t),
-        "In `prefix_model` the prefix has gone: inside the prefix every position sees the whole "
-        "prefix, later positions included. Open `position < prefix_length` with `|`.",
-    ),
-    Fault(
-        "prefix_model",
-        "prefix-only",
-        "",
-        lambda s, t, p, pad: (_keys(t, pad) & _prefix(t, p)).expand(-1, -1, t.size(1), -1),
-        "In `prefix_model` the causal half has gone: words after the prefix do not see each "
-        "other. A key is visible when it is not later *or* lies in the prefix.",
-    ),
-    Fault(
-        "prefix_model",
-        "no-brackets",
-        "",
-        lambda s, t, p, pad: _keys(t, pad) & _not_later(t) | _prefix(t, p),
-        "In `prefix_model` the brackets are missing: `&` binds before `|`, so the prefix escapes "
-        "the padding condition and a pad inside the prefix is visible. Put brackets around the "
-        "two conditions joined with `|`.",
-    ),
-    Fault(
-        "cross_attention",
-        "target-padding",
-        "",
-        lambda s, t, p, pad: _keys(t, pad),
-        "In `cross_attention` the target's padding is used. The keys of cross-attention are the "
-        "encoder's outputs, so the mask is made from `source`.",
-    ),
-    Fault(
-        "cross_attention",
-        "causal",
-        "",
-        lambda s, t, p, pad: _keys(s, pad) & torch.ones(t.size(1), s.size(1)).tril().bool(),
-        "In `cross_attention` a causal mask is mixed in. The whole source is known before the "
-        "first word is written: only its padding is hidden.",
-    ),
-)
+_ARE = {False: "is", True: "are"}
 
 
 def _masks_with(faults: tuple[Fault, ...]) -> Callable[..., Masks]:
@@ -299,7 +79,10 @@ def _masks_with(faults: tuple[Fault, ...]) -> Callable[..., Masks]:
 
 def _mistake(faults: tuple[Fault, ...]) -> Mistake:
     name = "+".join(f"{fault.mask}-{fault.name}" for fault in faults)
-    return Mistake(name, _masks_with(faults), " ".join(fault.sentence for fault in faults))
+    further = len(faults) - 1
+    others = f" After it, {further} more of the four {_ARE[further > 1]} to be repaired."
+    sentence = faults[0].sentence + (others if further else "")
+    return Mistake(name, _masks_with(faults), sentence)
 
 
 def _mistakes(listing: tuple[Fault, ...]) -> tuple[Mistake, ...]:
