@@ -76,6 +76,11 @@ _CROSSES: dict[str, tuple[str, Attend]] = {
         "second self-attention, which never looks at the source. " + _NEEDS_MEMORY,
         lambda g, x: g.cross_attn(x, x, x, g.tgt_mask),
     ),
+    "self-attention-twice": (
+        "Self-attention is applied a second time in place of cross-attention: the source is not "
+        "looked at. " + _NEEDS_MEMORY,
+        lambda g, x: g.self_attn(x, x, x, g.tgt_mask),
+    ),
     "second-self-attention-unmasked": (
         "Cross-attention is given the decoder's own words as keys and values, and no mask: the "
         "source is not looked at, and the future is visible. " + _NEEDS_MEMORY,

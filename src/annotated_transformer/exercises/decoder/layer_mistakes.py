@@ -184,6 +184,11 @@ _ORDERS: dict[str, tuple[str, Order]] = {
         "of self-attention: one after the other, each with its norm.",
         _parallel,
     ),
+    "all-parallel": (
+        "All three sub-layers work side by side on x and their results are added. They stand one "
+        "after the other, each with its residual and its norm.",
+        lambda g, s, c, f: g.norms[2](g.x + s(g.x) + c(g.x) + f(g.x)),
+    ),
     "residual-round-the-layer": (
         "The layer's input is added once more at the end. The residuals go round each sub-layer, "
         "not round the whole layer.",
