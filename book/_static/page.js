@@ -1,5 +1,7 @@
 /* What no template can reach. Whatever scrolls by itself (a wide formula, table or output) can be
-   reached and scrolled with the keyboard; what does not scroll stays out of the tab order. */
+   reached and scrolled with the keyboard; what does not scroll stays out of the tab order. A formula
+   in a line of text scrolls only if it is wider than the line: its hidden twin for screen readers is
+   often a little wider than what is seen, so widths are those of the visible formula. */
 (function () {
   "use strict";
   const candidates = 'mjx-container[display="true"], .bd-article .pst-scrollable-table-container, .bd-article .cell_output > .output, .bd-article pre';
@@ -9,6 +11,13 @@
       const scrolls = element.scrollWidth > element.clientWidth + 1;
       if (scrolls) element.setAttribute("tabindex", "0");
       else if (element.getAttribute("tabindex") === "0") element.removeAttribute("tabindex");
+    }
+    for (const line of document.querySelectorAll("span.math")) {
+      const formula = line.querySelector("mjx-math");
+      const wide = formula !== null && formula.getBoundingClientRect().width > line.clientWidth + 1;
+      line.classList.toggle("wide", wide);
+      if (wide) line.setAttribute("tabindex", "0");
+      else line.removeAttribute("tabindex");
     }
   }
 

@@ -55,10 +55,16 @@ def draw_split(
     panels = [("x", x)]
     panels += [(f"right: head {i + 1}", head) for i, head in enumerate(split)]
     panels += [(f"wrong: head {i + 1}", head) for i, head in enumerate(view_only)]
-    widths = [panel.shape[1] for _, panel in panels]
+    # Three lines, so that a telephone shows it too: x on all of the first, then right, then wrong.
     figure, axes = new_figure(
-        1.6 + 0.5 * sum(widths), 2.7, columns=len(panels), gridspec_kw={"width_ratios": widths}
+        1.0 + 0.75 * len(columns), 3 * (0.7 + 0.3 * num_tokens) + 0.4, num_heads, rows=3
     )
+    grid = axes[0].get_gridspec()
+    assert grid is not None
+    axes[0].set_subplotspec(grid[0, :])
+    for spare in axes[1:num_heads]:
+        spare.remove()
+    axes = [axes[0], *axes[num_heads:]]
 
     def shades(token: NDArray[np.int64]) -> NDArray[np.float64]:
         return 0.75 * (token - 1) / max(1, num_tokens - 1)
@@ -71,7 +77,7 @@ def draw_split(
         axis.tick_params(length=0, labelsize=9)
         axis.set_xlabel("column", fontsize=9.5)
     axes[0].set_ylabel("token", fontsize=9.5)
-    for axis in axes[1:]:
+    for axis in axes[1::num_heads]:
         axis.set_ylabel("row", fontsize=9.5)
     legend = figure.legend(
         handles=[
@@ -123,8 +129,9 @@ def touch_heads_at_word(
     heads: Sequence[str],
     label: str,
     start: int = 0,
+    row_name: str = "query",
 ) -> dict[str, Any]:
-    """A figure to touch: choose the word that asks, see where every head looks from there.
+    """A figure to touch: choose a query, see where every head looks from there.
 
     Args:
         weights: (heads, n_q, n_k).
@@ -132,6 +139,7 @@ def touch_heads_at_word(
         heads: the name of each head.
         label: what the figure shows, for a person who cannot see it.
         start: the query shown first.
+        row_name: what the words in ``queries`` are, at the slider.
 
     Returns:
         "weights" (heads, n_q, n_k), and "top": for each query the word that each head weighs most.
@@ -158,7 +166,7 @@ def touch_heads_at_word(
         {
             "active": start,
             "steps": steps,
-            "currentvalue": {"prefix": "word that asks ", "font": {"size": 14, "color": TEXT}},
+            "currentvalue": {"prefix": f"{row_name} ", "font": {"size": 14, "color": TEXT}},
             "pad": {"t": 70},
         }
     ]

@@ -267,6 +267,7 @@ def draw_weights(
     titles: Sequence[str] = (),
     columns: int = 4,
     numbers: bool | None = None,
+    row_name: str = "query",
 ) -> Array:
     """Attention matrices as pictures: a row is a query, a column a key, dark is a large weight.
 
@@ -276,6 +277,7 @@ def draw_weights(
         titles: one a panel.
         columns: panels a line.
         numbers: whether to print the weights in the cells; by default up to 8 keys in one panel.
+        row_name: what the words in ``queries`` are.
 
     Returns:
         the weights as an array (panels, n_q, n_k).
@@ -309,7 +311,7 @@ def draw_weights(
         _finish(axis, look, stack[panel])
         axis.set_xlabel("")
         if first_column:
-            axis.set_ylabel("query", color=colour("query"), fontweight="bold")
+            axis.set_ylabel(row_name, color=colour("query"), fontweight="bold")
         if last_row:
             axis.set_xlabel("key", color=colour("key"), fontweight="bold")
     for axis in axes[panels:]:

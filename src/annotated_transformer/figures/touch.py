@@ -166,6 +166,7 @@ def touch_weights(
     label: str,
     heads: Sequence[str] = (),
     start: int = 0,
+    row_name: str = "query",
 ) -> dict[str, Any]:
     """An attention matrix to touch: hover over a cell, or choose a query and see its row as bars.
 
@@ -174,6 +175,7 @@ def touch_weights(
         queries, keys: the words at rows and columns.
         label: what the figure shows, for a person who cannot see it.
         start: the query shown first.
+        row_name: what the words in ``queries`` are, at the slider and at the rows.
 
     Returns:
         "weights" (heads, n_q, n_k), and "top": the key with the largest weight of each query in
@@ -230,7 +232,7 @@ def touch_weights(
     layout = base_layout(
         height=680,
         shapes=[row_frame(start)],
-        sliders=[_slider("query ", steps, start)],
+        sliders=[_slider(f"{row_name} ", steps, start)],
     )
     layout["margin"] = {"l": 10, "r": 10, "t": 20, "b": 20 + CONTROL_ROOM}
     layout["xaxis"].update(
@@ -242,7 +244,7 @@ def touch_weights(
         zeroline=False,
         autorange="reversed",
         domain=[0.44, 1.0],
-        title={"text": "query", "standoff": 8},
+        title={"text": row_name, "standoff": 8},
     )
     layout["xaxis2"] = {**layout["xaxis"], "anchor": "y2"}
     layout["yaxis2"] = {

@@ -102,6 +102,19 @@ FAULTS = (
     ),
 )
 LETTERS = "ABCDEFGH"
+EXPLANATION = (
+    "Three questions find nearly every attention bug: do the rows of the weights sum to 1 "
+    "(axis, order of mask and softmax), is a forbidden weight exactly 0 (sign and value of "
+    "the mask), and does a row with nothing allowed give zeros? The scale shows in none of "
+    "them, so read that line."
+)
+TWICE = (
+    "Why does `{}` multiply by the mask once more? Its softmax runs down each column. In the "
+    "column of a key that no query may attend to, all scores are the same large negative number, "
+    "so the softmax shares 1 among them; the product with the mask makes these weights 0 again. "
+    "Elsewhere it changes nothing: the mask was applied before the softmax, as it should be, and "
+    "the axis is the only fault."
+)
 
 
 @dataclass(frozen=True)
@@ -183,7 +196,20 @@ def _absent(fault: Fault, other: Fault) -> str:
         return "it is weights, not scores, that are set to 0"
     if fault.name == "mask-fills-zero" and other.name == "empty-row-nan":
         return "no score is -inf, so nothing becomes NaN"
+    if fault.name == "softmax-over-queries" and other.name == "mask-after-softmax":
+        return (
+            "the mask is applied to the scores, before the softmax; the product with the mask "
+            "after it only repeats that, for keys that no query may attend to"
+        )
     return other.absent
+
+
+def _explanation(draw: Draw) -> str:
+    """What finds the faults; and, where it is shown, why one listing names its mask twice."""
+    for position, fault in enumerate(draw.shown):
+        if fault.name == "softmax-over-queries":
+            return f"{EXPLANATION} {TWICE.format(_key(position))}"
+    return EXPLANATION
 
 
 def vary(seed: int) -> Exercise:
@@ -194,13 +220,14 @@ def vary(seed: int) -> Exercise:
         statement=_statement(draw),
         reference=_says(draw.answers()),
         mistakes=_mistakes(draw),
+        explanation=_explanation(draw),
         alternatives=(),
     )
 
 
 def answer() -> dict[str, str]:
     return {
-        "attend_1": "F",  # softmax(scores, dim=-2)
+        "attend_1": "F",  # softmax(scores, dim=-2); its mask is in time, the line after repeats it
         "attend_2": "G",  # q @ k^T, and no division
         "attend_3": "H",  # masked_fill(mask, ...) fills where attending is allowed
         "attend_4": "B",  # the softmax has already shared out what the mask then removes
@@ -244,12 +271,7 @@ FIND_BUG = Exercise(
         "the last has the fault about NaN.",
     ),
     reference=answer,
-    explanation=(
-        "Three questions find nearly every attention bug: do the rows of the weights sum to 1 "
-        "(axis, order of mask and softmax), is a forbidden weight exactly 0 (sign and value of "
-        "the mask), and does a row with nothing allowed give zeros? The scale shows in none of "
-        "them, so read that line."
-    ),
+    explanation=_explanation(_PRINTED),
     mistakes=_mistakes(_PRINTED),
     alternatives=(_by_name, _from_the_draw),
     starter=(
