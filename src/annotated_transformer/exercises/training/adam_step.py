@@ -170,7 +170,7 @@ CASES = (
     _case("shape (6,), step 3, eps 0.5", (6,), 3, 0.2, (0.9, 0.98), 0.5),
     _case("shape (6,), step 4, betas (0.2, 0.95)", (6,), 4, 0.2, (0.2, 0.95)),
     _case("shape (4,), step 5000, lr 0.05", (4,), 5000, 0.05),
-    _case("no dimension at all, step 2", (), 2, 0.4),
+    _case("a single number, shape (1,), step 2", (1,), 2, 0.4),
     _case("float32, shape (3, 2), step 5", (3, 2), 5, 0.5, stage="other", dtype=torch.float32),
 )
 

@@ -742,12 +742,12 @@ MISTAKES = (
     Mistake(
         "eps-in-and-after-the-root",
         _with(eps_place="both"),
-        "eps is added twice, before the root and after it. " + _EPS,
+        "eps is added twice, before the root and after it. " + _EPS.strip(),
     ),
     Mistake(
         "eps-squared-inside",
         _with(eps_place="squared"),
-        "The square of eps is added before the square root. " + _EPS,
+        "The square of eps is added before the square root. " + _EPS.strip(),
     ),
     Mistake(
         "eps-as-smallest",
