@@ -182,6 +182,16 @@ def test_an_invariant_speaks_before_the_values() -> None:
     assert (report.rung, report.finding) == ("invariant", "Rows must sum to 1.")
 
 
+def test_what_is_right_in_a_result_of_the_wrong_arity_is_said() -> None:
+    one = exercise_of(lambda x: x * 2, case_of((2, 3)))
+    both = exercise_of(lambda x: (x * 2, x + 1), case_of((2, 3)))
+    assert "Item 1 of it is what is asked for" in grade_exercise(one, lambda x: (x, x * 2)).finding
+    assert "Item" not in grade_exercise(one, lambda x: (x, x)).finding
+    assert "It is item 1 of the 2" in grade_exercise(both, lambda x: x + 1).finding
+    assert "The first 2 are right" in grade_exercise(both, lambda x: (x * 2, x + 1, x)).finding
+    assert "right" not in grade_exercise(both, lambda x: (x, x + 1, x)).finding
+
+
 def test_numbers_taken_out_of_torch_are_no_wrong_answer() -> None:
     """Loops over plain numbers and NumPy give no gradient; that is said, and does not decide."""
     exercise = exercise_of(lambda x: x.softmax(-1), case_of((2, 3), gradient="required"))

@@ -169,7 +169,8 @@ class Report:
         written out. expected, got: the two values to show side by side (plain data), None
         where the rung has none. tolerance: how far they may be apart.
     diagnosis: the sentences of the named mistakes, or of the isolated mechanism.
-    mistakes: the names of the bank entries that match, the first the most specific.
+    mistakes: the names of the bank entries that match, the first the most specific;
+        where none does, of what any exercise can get wrong: "other-dtype".
     next_hint: how to get the next hint. notes: remarks that do not decide. share: of the named
         answers those that are right, 0 to 1; of code, 1 where it passed. printed: the start of
     what the candidate printed.

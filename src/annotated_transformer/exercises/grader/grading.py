@@ -30,6 +30,12 @@ from annotated_transformer.exercises.grader.sandbox import Run, run_isolated
 from annotated_transformer.exercises.grader.stubs import is_stub, is_unchanged
 from annotated_transformer.exercises.reports.showing import show_call, show_value, write_report
 
+# What any exercise can get wrong, named where the bank has no entry of its own for it.
+GENERAL_MISTAKES = {
+    "type": ("other-type",),
+    "dtype": ("other-dtype",),
+    "untouched": ("input-changed",),
+}
 RUNGS_THAT_COMPARE = ("finite", "invariant", "values", "other")
 
 
@@ -195,7 +201,7 @@ def _failed(exercise: Exercise, finding: Finding, trials: list[Trial], run: Run)
             got=finding.got if compared else None,
             tolerance=trial.tolerance if trial else Tolerance(),
             diagnosis=diagnosis,
-            mistakes=(mistake.name,) if mistake else (),
+            mistakes=(mistake.name,) if mistake else GENERAL_MISTAKES.get(finding.rung, ()),
             next_hint=f'hint("{exercise.id}") gives a hint.',
             printed=run.printed,
         )

@@ -117,7 +117,29 @@ def structure(trial: Trial) -> Finding | None:
         return None
     if trial.got.value is None:
         problem += " (is the `return` missing?)"
-    return Finding("type", f"The type of the result is wrong: {problem}.", trial)
+    sentence = f"The type of the result is wrong: {problem}.{_right_part(trial)}"
+    return Finding("type", sentence, trial)
+
+
+def _right_part(trial: Trial) -> str:
+    """What to say where more, or less, came back than was asked for, and what came is right."""
+
+    def agrees(one: Any, other: Any) -> bool:
+        return same(one, other, trial.tolerance, any_float=True)
+
+    expected, got = trial.expected.value, trial.got.value
+    several = isinstance(got, (list, tuple))
+    if several and not isinstance(expected, (list, tuple)):
+        for position, item in enumerate(got):
+            if agrees(expected, item):
+                return f" Item {position} of it is what is asked for: return that alone."
+    elif several and agrees(list(expected), list(got[: len(expected)])):
+        return f" The first {len(expected)} are right: return those alone."
+    elif isinstance(expected, tuple) and not several:
+        for position, item in enumerate(expected):
+            if agrees(item, got):
+                return f" It is item {position} of the {len(expected)} that are asked for."
+    return ""
 
 
 def shape(trial: Trial) -> Finding | None:

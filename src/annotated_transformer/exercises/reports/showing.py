@@ -39,7 +39,9 @@ def show_argument(value: Any) -> str:
         return f"a function {getattr(value, '__name__', '')}".rstrip()
     if isinstance(value, dict) and any(isinstance(item, torch.Tensor) for item in value.values()):
         return "{" + ", ".join(f"{k!r}: {show_argument(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(v, torch.Tensor) or callable(v) for v in value
+    ):
         return "[" + ", ".join(show_argument(item) for item in value) + "]"
     return _shortened(repr(value))
 
