@@ -43,7 +43,7 @@ def _of_chapter(chapter: str, exercises: list[Exercise]) -> str:
     rows = "\n".join(_row(exercise) for exercise in exercises)
     return (
         f"### {title}\n\n{where}\n\n"
-        "```{list-table}\n:header-rows: 1\n:widths: 36 46 18\n:class: map-table\n\n"
+        "```{list-table}\n:header-rows: 1\n:class: map-table\n\n"
         f"* - Exercise\n  - You will be able to\n  - Difficulty, minutes\n{rows}\n```"
     )
 
