@@ -57,7 +57,7 @@ def draw_split(
     panels += [(f"wrong: head {i + 1}", head) for i, head in enumerate(view_only)]
     # Three lines, so that a telephone shows it too: x on all of the first, then right, then wrong.
     figure, axes = new_figure(
-        1.0 + 0.75 * len(columns), 3 * (0.7 + 0.3 * num_tokens) + 0.4, num_heads, rows=3
+        1.4 + 0.8 * len(columns), 3 * (0.7 + 0.3 * num_tokens) + 0.4, num_heads, rows=3
     )
     grid = axes[0].get_gridspec()
     assert grid is not None
@@ -87,6 +87,8 @@ def draw_split(
         loc="outside lower center",
         ncols=num_tokens,
         fontsize=9.5,
+        columnspacing=1.0,
+        handlelength=1.4,
         frameon=False,
     )
     for text in legend.get_texts():

@@ -293,7 +293,8 @@ def draw_weights(
     columns = min(columns, panels)
     rows = -(-panels // columns)
     numbers = (panels == 1 and n_k <= 8) if numbers is None else numbers
-    width = 6.4 if columns > 1 or n_k > 8 else 5.0
+    # Narrow where the labels allow it: a telephone shows the picture at half its size.
+    width = 5.0 if columns * n_k <= 20 else 6.4
     side = (width - 1.65) / columns  # what the row labels and the bar of colours leave
     figure, axes = new_figure(width, rows * (side * n_q / n_k + 0.45) + 0.8, columns, rows)
     for panel, axis in enumerate(axes[:panels]):
