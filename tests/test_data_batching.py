@@ -1,5 +1,7 @@
 """Batches by a budget of tokens: within it, complete, repeatable, and little padding."""
 
+import itertools
+
 import pytest
 import torch
 from hypothesis import given
@@ -49,6 +51,19 @@ def test_epochs_and_seeds_differ() -> None:
         other = token_batches(lengths, 64, seed=seed, epoch=epoch)
         assert other != first
         assert sorted(map(sorted, other)) != sorted(map(sorted, first))  # not only their order
+
+
+def test_batches_come_in_a_shuffled_order() -> None:
+    """Not from short to long: 50 batches of one length each, whose order alone can vary."""
+    lengths = [(n, n) for n in range(1, 51)]
+    orders = [
+        [lengths[batch[0]][0] for batch in token_batches(lengths, 50, seed=0, epoch=epoch)]
+        for epoch in range(3)
+    ]
+    for order in orders:
+        steps = sum(after > before for before, after in itertools.pairwise(order))
+        assert 0.25 < steps / (len(order) - 1) < 0.75
+    assert len(set(map(tuple, orders))) == 3
 
 
 def test_the_largest_budget_is_used() -> None:

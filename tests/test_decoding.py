@@ -12,6 +12,7 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding import (
     Hypothesis,
+    Pool,
     beam_search,
     greedy_decode,
     length_penalty,
@@ -163,6 +164,17 @@ def _prefixes(vocab_size: int, max_len: int) -> list[tuple[int, ...]]:
         for length in range(max_len)
         for prefix in itertools.product(range(vocab_size), repeat=length)
     ]
+
+
+@pytest.mark.parametrize("limit", [10, 100, 1000])
+def test_a_live_hypothesis_is_followed_while_the_penalty_of_the_limit_could_save_it(limit):
+    """At alpha 1 the pool's best scores -1; total -x ends at -x / penalty(limit) at best."""
+    pool = Pool(limit, alpha=1.0, nbest=1)
+    assert pool.can_change(-1e9)
+    pool.add([BOS, EOS], -1.0)
+    bound = (5 + limit) / 6
+    assert pool.can_change(-0.999 * bound)
+    assert not pool.can_change(-1.001 * bound)
 
 
 def test_length_penalty_counts_eos_but_not_bos():

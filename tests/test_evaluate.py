@@ -50,6 +50,37 @@ def test_alpha_can_be_chosen_on_another_split_and_says_so(run_dir, capsys):
     assert report["alpha_chosen_on"] == "valid"
 
 
+@pytest.fixture
+def searches(monkeypatch):
+    """Every search that `evaluate` asks for, and a translator that is right at alpha 1.2 alone."""
+    asked = []
+
+    def translate(model, vocabulary, sentences, *, beam_size, alpha, **others):
+        asked.append((list(sentences), beam_size, alpha))
+        known = dict(pair for pairs in SPLITS.values() for pair in pairs)
+        return [known[line] if alpha == 1.2 else "falsch" for line in sentences]
+
+    monkeypatch.setattr("annotated_transformer.cli.evaluate.translate_sentences", translate)
+    return asked
+
+
+def test_alpha_is_chosen_on_the_sentences_and_references_of_the_split_that_was_named(
+    run_dir, capsys, searches
+):
+    report = evaluate(run_dir, capsys, "--alpha-from", "train", "--beam", "3")
+    train, test = ([source for source, _ in SPLITS[name]] for name in ("train", "test"))
+    assert searches == [*((train, 3, alpha) for alpha in ALPHAS), (test, 3, 1.2)]
+    assert {one["alpha"]: round(one["score"]) for one in report["tuning"]} == {
+        alpha: 100 if alpha == 1.2 else 0 for alpha in ALPHAS
+    }
+
+
+def test_beam_and_alpha_reach_the_search(run_dir, capsys, searches):
+    report = evaluate(run_dir, capsys, "--beam", "7", "--alpha", "1.1")
+    assert [search[1:] for search in searches] == [(7, 1.1)]
+    assert (report["beam"], report["alpha"]) == (7, 1.1)
+
+
 def test_the_text_report_shows_what_the_choice_of_alpha_was_between(run_dir, capsys, monkeypatch):
     found = [{"alpha": 0.6, "score": 20.0}, {"alpha": 1.2, "score": 30.0}]
     monkeypatch.setattr("annotated_transformer.cli.evaluate.try_alphas", lambda *_: found)

@@ -182,6 +182,17 @@ def test_the_likelihood_is_the_mean_over_tokens_and_padding_counts_nowhere():
     assert likelihood.accuracy == pytest.approx(correct / 8)
 
 
+def test_the_accuracy_is_the_share_of_tokens_ranked_first_each_at_its_own_place():
+    model = toy_model()
+    #         labels: 7  8  9  2  3  2  10 2, whatever the model has read
+    predicted = [7, 8, 9, 5, 2, 3, 10, 5]
+    opinion = torch.nn.functional.one_hot(torch.tensor(predicted), 11).float()
+    model.project = lambda rows: opinion
+    found = corpus_likelihood(model, [batch(PAIRS)])
+    assert found.tokens == 8
+    assert found.accuracy == 4 / 8
+
+
 def test_the_likelihood_does_not_depend_on_the_batches():
     model = toy_model()
     one = corpus_likelihood(model, [batch(PAIRS)])

@@ -13,12 +13,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from annotated_transformer import TransformerConfig
+from annotated_transformer.cli import main
 from annotated_transformer.data import (
     ParallelCorpus,
     Split,
     Vocabulary,
     encode_split,
     make_batch,
+    token_batches,
 )
 from annotated_transformer.errors import WorkError
 from annotated_transformer.likelihood import corpus_likelihood
@@ -182,9 +184,10 @@ def test_the_defaults_are_the_papers():
     assert not defaults.byte_dropout
 
 
-def test_a_step_is_adam_on_the_mean_loss_over_real_tokens(tmp_path, corpus):
+@pytest.mark.parametrize("epsilon", [0.1, 0.0, 0.35])
+def test_a_step_is_adam_on_the_mean_loss_over_real_tokens(tmp_path, corpus, epsilon):
     """Two steps of the loop against PyTorch's Adam on the plain loss, with padding in the batch."""
-    trainer = build_trainer(tmp_path, corpus, steps=2, p=0.0)
+    trainer = build_trainer(tmp_path, corpus, steps=2, p=0.0, label_smoothing=epsilon)
     batches = trainer.batches(0)[:2]
     twin = build_trainer(tmp_path, corpus, steps=2, p=0.0)
     assert all(
@@ -199,12 +202,40 @@ def test_a_step_is_adam_on_the_mean_loss_over_real_tokens(tmp_path, corpus):
             group["lr"] = noam_rate(step, 32, 4)
         logits = twin.model(batch.src, batch.tgt[:, :-1])
         functional.cross_entropy(
-            logits.flatten(0, 1), batch.tgt[:, 1:].flatten(), ignore_index=0, label_smoothing=0.1
+            logits.flatten(0, 1),
+            batch.tgt[:, 1:].flatten(),
+            ignore_index=0,
+            label_smoothing=epsilon,
         ).backward()
         optimizer.step()
         optimizer.zero_grad()
     for a, b in zip(trainer.model.parameters(), twin.model.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_every_epoch_takes_its_own_batches_in_its_own_order(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=None, epochs=3, seed=5)
+    step, taken = trainer._step, []
+
+    def watched_step(indices, done):
+        taken.append(indices)
+        step(indices, done)
+
+    trainer._step = watched_step
+    assert trainer.run()
+    expected = [
+        token_batches(trainer.train_split.lengths, 64, seed=5, epoch=epoch) for epoch in range(3)
+    ]
+    assert taken == [batch for batches in expected for batch in batches]
+    assert len({str(batches) for batches in expected}) == 3
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_byte_dropout_replaces_every_dropout_of_the_model(tmp_path, corpus, wanted):
+    trainer = build_trainer(tmp_path, corpus, byte_dropout=wanted, p=0.25)
+    found = [m for m in trainer.model.modules() if isinstance(m, (torch.nn.Dropout, ByteDropout))]
+    assert {type(module) for module in found} == {ByteDropout if wanted else torch.nn.Dropout}
+    assert 0.25 in {module.p for module in found}
 
 
 def test_training_learns_and_leaves_a_model_that_loads(tmp_path, corpus):
@@ -268,6 +299,9 @@ def test_the_decay_reaches_the_steps(tmp_path, corpus):
 
 def test_validation_is_the_unsmoothed_likelihood_without_dropout(tmp_path, corpus):
     trainer = build_trainer(tmp_path, corpus, steps=8, p=0.5)
+    vocabulary = trainer.directory.read_vocabulary(trainer.config)
+    others = Split(["h g f", "a", "b b"], ["a b", "h h h", "c"])  # not the training pairs
+    trainer.valid_split = encode_split(others, vocabulary)
     trainer._validate()
     (line,) = trainer.directory.read_metrics()
     batches = [make_batch(trainer.valid_split, list(range(len(trainer.valid_split))))]
@@ -306,3 +340,36 @@ def test_the_log_of_the_loss_is_in_nats_per_token(tmp_path, corpus):
     assert line["step"] == 50
     assert 2.5 < line["loss"] < 5  # an untrained model of some 20 to 40 tokens: about log(V)
     assert json.dumps(line)
+
+
+# --- what the command gives the loop
+
+
+def test_the_command_trains_on_train_validates_on_valid_and_learns_its_words_from_train(
+    tmp_path, monkeypatch
+):
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    lines = {"train": ["a b", "b a a", "a"], "valid": ["b z", "z"], "test": ["q"]}
+    for split, sentences in lines.items():
+        for language in ("en", "de"):
+            (folder / f"{split}.{language}").write_text("\n".join(sentences) + "\n", "utf-8")
+    built = []
+
+    class Watched(Trainer):
+        def run(self) -> bool:
+            built.append(self)
+            return super().run()
+
+    monkeypatch.setattr("annotated_transformer.cli.train.Trainer", Watched)
+    options = ["--data-dir", str(folder), "--steps", "2", "--preset", "tiny/N=1,d_model=8,d_ff=8"]
+    assert main(["train", "--run-dir", str(tmp_path / "run"), *options, "--device", "cpu"]) == 0
+    [trainer] = built
+    vocabulary = Vocabulary.load(tmp_path / "run" / "tokenizer.json")
+    for split, encoded in (("train", trainer.train_split), ("valid", trainer.valid_split)):
+        for side in (encoded.source, encoded.target):
+            texts = [vocabulary.decode(ids).replace("<unk>", "z") for ids in side]
+            assert [text.split() for text in texts] == [line.split() for line in lines[split]]
+    known = vocabulary.tokenizer.get_vocab()
+    assert {"a", "b"} <= set(known)
+    assert not {piece for piece in known if "z" in piece or "q" in piece}

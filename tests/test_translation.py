@@ -8,12 +8,14 @@ import pytest
 import torch
 
 from annotated_transformer.cli import main
+from annotated_transformer.decoding import length_penalty
 from annotated_transformer.errors import WorkError
 from annotated_transformer.training import load_run
 from annotated_transformer.translation import (
     cross_attention,
     longest_source,
     nbest_translations,
+    source_ids,
     translate_sentences,
 )
 from toy_run import write_corpus, write_run
@@ -90,6 +92,21 @@ def test_learned_positions_shorten_what_can_be_translated(tmp_path):
     assert translate_sentences(model, vocabulary, ["dog " * 8, "dog " * 30])[1] == ""
 
 
+def test_a_sentence_of_exactly_the_longest_length_is_translated(tmp_path, caplog):
+    run_dir = write_run(
+        tmp_path / "run", tmp_path, positions="learned", max_positions=60, num_layers=1
+    )
+    model, vocabulary, _ = load_run(run_dir)
+    sentences = [" ".join(["dog"] * words) for words in range(1, 30)]
+    lengths = [len(ids) for ids in source_ids(vocabulary, sentences)]
+    at_limit = sentences[lengths.index(longest_source(model))]
+    beyond = sentences[lengths.index(longest_source(model) + 1)]
+    found = translate_sentences(model, vocabulary, [at_limit, beyond])
+    assert found[0]
+    assert found[1] == ""
+    assert "line 1" not in caplog.text
+
+
 def test_weights_that_are_not_numbers_are_a_sentence(run_dir):
     model, vocabulary, _ = load_run(run_dir)
     with torch.no_grad():
@@ -132,6 +149,27 @@ def test_standard_input_that_is_not_utf_8_is_a_sentence(run_dir, capsys, typed):
     typed("a dog .\nläuft\n".encode("latin-1"))
     assert main(["translate", "--run-dir", str(run_dir)]) == 2
     assert "line 2 of standard input is not UTF-8" in capsys.readouterr().err
+
+
+def test_beam_and_alpha_reach_the_search(run_dir, capsys, monkeypatch):
+    asked = []
+
+    def search(model, vocabulary, lines, *, beam_size, alpha, nbest, first_line):
+        asked.append((beam_size, alpha, nbest, first_line))
+        return [[] for _ in lines]
+
+    monkeypatch.setattr("annotated_transformer.cli.translate.nbest_translations", search)
+    options = ["--beam", "7", "--alpha", "1.1", "--nbest", "2"]
+    assert main(["translate", "--run-dir", str(run_dir), *options, "a dog"]) == 0
+    assert asked == [(7, 1.1, 2, 1)]
+
+
+def test_the_length_penalty_divides_the_scores_of_a_translation(trained):
+    model, vocabulary = trained
+    for alpha in (0.0, 1.7):
+        [[found]] = nbest_translations(model, vocabulary, ["two dogs run ."], alpha=alpha)
+        penalty = length_penalty(len(found.tokens) - 1, alpha)
+        assert found.score == pytest.approx(found.log_probability / penalty)
 
 
 def test_several_translations_have_number_score_and_text(run_dir, capsys):
