@@ -22,7 +22,7 @@ from annotated_transformer.data import (
     make_batch,
     token_batches,
 )
-from annotated_transformer.errors import WorkError
+from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.likelihood import corpus_likelihood
 from annotated_transformer.training import (
     LearningRateSchedule,
@@ -36,8 +36,13 @@ from annotated_transformer.training import (
     projected_label_smoothing_loss,
 )
 from annotated_transformer.training.byte_dropout import ByteDropout
-from annotated_transformer.training.checkpoints import list_checkpoints, load_checkpoint
+from annotated_transformer.training.checkpoints import (
+    list_checkpoints,
+    load_checkpoint,
+    stop_path,
+)
 from annotated_transformer.training.progress import Progress
+from annotated_transformer.training.run_directory import average_checkpoints
 
 
 @pytest.fixture
@@ -281,6 +286,82 @@ def test_a_run_that_diverges_late_leaves_its_good_checkpoints(tmp_path, corpus):
     assert [at for at, _ in found] == [4, 5, 6, 7, 8]
     for _, path in found:
         assert all(value.isfinite().all() for value in load_checkpoint(path).tensors.values())
+
+
+def run_with_stops(path, corpus, stops, **settings) -> Trainer:
+    """Run to the end; at each step of `stops` the run is asked to stop, and then resumed."""
+    for stop in (*stops, None):
+        trainer = build_trainer(path, corpus, **settings)
+        trainer.resume()
+        step = trainer._step
+
+        def stopping_step(indices, done, trainer=trainer, step=step, stop=stop):
+            step(indices, done)
+            if trainer.state.step == stop:
+                trainer.stop_asked = "SIGINT"
+
+        trainer._step = stopping_step
+        assert trainer.run() == (stop is None)
+    return trainer
+
+
+def outcome(trainer: Trainer) -> tuple:
+    """What must not depend on when somebody stopped: averaged weights, kept steps, the curve."""
+    kept = [step for step, _ in list_checkpoints(trainer.directory.checkpoints)]
+    times = ("wall_seconds", "cpu_seconds", "tokens_per_second")
+    curve = [
+        {key: value for key, value in line.items() if key not in times}
+        for line in trainer.directory.read_metrics()
+    ]
+    return trainer.directory.model_file.read_bytes(), kept, curve
+
+
+@pytest.mark.parametrize("every", [None, 6])
+@pytest.mark.parametrize("length", ["epochs", "steps"])
+def test_stopping_changes_neither_the_average_nor_what_is_kept_nor_the_curve(
+    tmp_path, corpus, every, length
+):
+    """Stopped within an epoch, at its end, at the last step, just after a checkpoint, twice."""
+    an_epoch = len(build_trainer(tmp_path / "count", corpus).batches(0))
+    assert an_epoch > 6
+    planned = {"steps": None, "epochs": 4} if length == "epochs" else {"steps": 4 * an_epoch}
+    settings = {**planned, "checkpoint_every": every, "keep": 3, "average": 3}
+    whole = outcome(run_with_stops(tmp_path / "whole", corpus, [], **settings))
+    end = 4 * an_epoch
+    assert len(whole[1]) == 3
+    assert [line["step"] for line in whole[2] if line["event"] == "valid"] == [
+        an_epoch * epoch for epoch in range(1, 5)
+    ]
+    for stops in ([end - 3], [an_epoch], [end], [12], [end - an_epoch, end - 2, end - 1], [1]):
+        path = tmp_path / "-".join(map(str, stops))
+        assert outcome(run_with_stops(path, corpus, stops, **settings)) == whole, stops
+        assert not stop_path(path / "checkpoints").exists()
+
+
+def test_a_run_that_cannot_be_validated_keeps_its_epoch(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=None, epochs=2)
+    an_epoch = len(trainer.batches(0))
+
+    def fail():
+        raise RuntimeError("no memory")
+
+    trainer._validate = fail
+    with pytest.raises(RuntimeError, match="no memory"):
+        trainer.run()
+    assert [step for step, _ in list_checkpoints(trainer.directory.checkpoints)] == [an_epoch]
+    resumed = build_trainer(tmp_path, corpus, steps=None, epochs=2)
+    assert resumed.resume() == an_epoch
+    assert resumed.run()
+    whole = run_with_stops(tmp_path / "whole", corpus, [], steps=None, epochs=2)
+    assert outcome(resumed) == outcome(whole)
+
+
+def test_the_checkpoint_of_a_stop_is_not_averaged(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=None, epochs=2)
+    trainer.stop_asked = "SIGTERM"
+    assert not trainer.run()
+    with pytest.raises(CallError, match="a stop is for resuming only"):
+        average_checkpoints(trainer.directory, 1)
 
 
 def test_the_decay_reaches_the_steps(tmp_path, corpus):

@@ -50,6 +50,21 @@ def list_checkpoints(folder: Path) -> list[tuple[int, Path]]:
     return sorted(found)
 
 
+def stop_path(folder: Path) -> Path:
+    """The file of a run that was asked to stop: for resuming, never averaged, not one of `keep`."""
+    return folder / "stopped.safetensors"
+
+
+def latest_checkpoint(folder: Path) -> Path | None:
+    """The file to resume from: that of the stop, unless a later checkpoint has been written."""
+    found = list_checkpoints(folder)
+    last_step, last = found[-1] if found else (-1, None)
+    stop = stop_path(folder)
+    if stop.exists() and load_checkpoint(stop).state["step"] > last_step:
+        return stop
+    return last
+
+
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a file beside `path`, then put it in place in one move.
 
@@ -108,12 +123,23 @@ def load_tensors(path: Path, expected_format: str) -> tuple[dict[str, Tensor], d
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
-    """Write the checkpoint of `state["step"]`, then remove all but the last `keep`."""
+    """Write the checkpoint of `state["step"]`, then remove all but the last `keep`.
+
+    That of an earlier stop goes too: there is a later one now.
+    """
     path = checkpoint_path(folder, checkpoint.state["step"])
     save_tensors(path, checkpoint.tensors, {"format": FORMAT, "state": checkpoint.state})
     for _, old in list_checkpoints(folder)[:-keep]:
         old.unlink(missing_ok=True)
+    stop_path(folder).unlink(missing_ok=True)
     return path
+
+
+def save_stop(folder: Path, checkpoint: Checkpoint) -> None:
+    """Write the checkpoint of a stop, unless the step has one of its own already."""
+    if not checkpoint_path(folder, checkpoint.state["step"]).exists():
+        about = {"format": FORMAT, "state": checkpoint.state}
+        save_tensors(stop_path(folder), checkpoint.tensors, about)
 
 
 def load_checkpoint(path: Path) -> Checkpoint:

@@ -1,7 +1,8 @@
 """The training loop (section 5): batches by tokens, Adam, the schedule, label smoothing.
 
-A run is a function of its configuration and its data: killed at any moment and resumed, it takes
-the same steps and ends with the same bits (on a CPU with the same number of threads).
+A run is a function of its configuration and its data: killed or asked to stop at any moment and
+resumed, it takes the same steps and ends with the same bits (on a CPU with the same number of
+threads).
 """
 
 import math
@@ -22,9 +23,11 @@ from annotated_transformer.likelihood import split_likelihood, teacher_forced
 from annotated_transformer.training.byte_dropout import use_byte_dropout
 from annotated_transformer.training.checkpoints import (
     Checkpoint,
+    latest_checkpoint,
     list_checkpoints,
     load_checkpoint,
     save_checkpoint,
+    save_stop,
 )
 from annotated_transformer.training.label_smoothing import projected_label_smoothing_loss
 from annotated_transformer.training.progress import Progress
@@ -132,33 +135,45 @@ class Trainer:
 
         Returns:
             Whether the end was reached; False if the run was asked to stop. Either way the last
-            step is in a checkpoint.
+            step is in a checkpoint; that of a stop is for resuming only, because the mean of the
+            last checkpoints would otherwise depend on when somebody stopped.
         """
         planned = self.planned_steps()
         self.progress.begin(self.state.step, planned, self.settings.minutes)
         self.model.train()
         with self._stopping_cleanly():
-            while self._done(planned) < 1:
+            while True:
                 batches = self.batches(self.state.epoch)
                 while self.state.batch < len(batches) and self._done(planned) < 1:
                     self._step(batches[self.state.batch], self._done(planned))
+                    if self._checkpoint_is_due(len(batches)):
+                        self._save()
                     if self.stop_asked:
-                        self._save()
+                        save_stop(self.directory.checkpoints, self._checkpoint())
                         return False
-                    every = self.settings.checkpoint_every
-                    if every is not None and self.state.step % every == 0:
-                        self._save()
                 if self.state.batch == len(batches):
-                    self.state.epoch += 1
-                    self.state.batch = 0
-                    self._validate()
-                    if self.settings.checkpoint_every is None:
-                        self._save()
+                    self._end_epoch()
+                if self._done(planned) >= 1:
+                    break
         self._save()
         available = len(list_checkpoints(self.directory.checkpoints))
         average_checkpoints(self.directory, min(self.settings.average, available))
         self.progress.end()
         return True
+
+    def _checkpoint_is_due(self, batches: int) -> bool:
+        """Whether the step just taken gets a checkpoint that is kept and may be averaged."""
+        every = self.settings.checkpoint_every
+        return self.state.batch == batches if every is None else self.state.step % every == 0
+
+    def _end_epoch(self) -> None:
+        """Validate, which a run resumed at this very step may have done already, and go on."""
+        step = self.state.step
+        lines = self.directory.read_metrics()
+        if not any(line["event"] == "valid" and line["step"] == step for line in lines):
+            self._validate()
+        self.state.epoch += 1
+        self.state.batch = 0
 
     def _done(self, planned: int | None) -> float:
         """Share of the run that is done; 1 or more ends it."""
@@ -209,14 +224,14 @@ class Trainer:
         values = {
             "event": "valid",
             "step": self.state.step,
-            "epoch": self.state.epoch,
+            "epoch": self.state.epoch + 1,  # passes done
             "loss": round(measured.loss, 6),
             "perplexity": round(measured.perplexity, 4),
             "wall_seconds": round(self._wall_seconds(), 2),
             "cpu_seconds": round(self._cpu_seconds(), 2),
         }
         self.directory.append_metrics(values)
-        self.progress.validated(self.state.epoch, measured.loss, measured.perplexity)
+        self.progress.validated(self.state.epoch + 1, measured.loss, measured.perplexity)
 
     def _log(self, rate: float) -> None:
         """One line of metrics and one of progress, over the steps since the last."""
@@ -252,7 +267,11 @@ class Trainer:
         return self.state.cpu_seconds + process_cpu_seconds()
 
     def _save(self) -> None:
-        """Write a checkpoint of this very moment, unless its weights have stopped being numbers."""
+        """Write a checkpoint that is kept and may be averaged."""
+        save_checkpoint(self.directory.checkpoints, self._checkpoint(), self.settings.keep)
+
+    def _checkpoint(self) -> Checkpoint:
+        """This very moment. Raises WorkError if the weights have stopped being numbers."""
         if not all(parameter.isfinite().all() for parameter in self.model.parameters()):
             raise self._diverged()
         tensors = {f"model/{name}": value for name, value in model_weights(self.model).items()}
@@ -267,7 +286,7 @@ class Trainer:
             "wall_seconds": self._wall_seconds(),
             "cpu_seconds": self._cpu_seconds(),
         }
-        save_checkpoint(self.directory.checkpoints, Checkpoint(tensors, values), self.settings.keep)
+        return Checkpoint(tensors, values)
 
     def resume(self) -> int:
         """Take up the last checkpoint, if there is one.
@@ -278,11 +297,10 @@ class Trainer:
         Raises:
             WorkError: if the checkpoint is damaged or another model's.
         """
-        found = list_checkpoints(self.directory.checkpoints)
-        if not found:
+        path = latest_checkpoint(self.directory.checkpoints)
+        if path is None:
             self.directory.forget_metrics_after(0)
             return 0
-        _, path = found[-1]
         checkpoint = load_checkpoint(path)
         groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
         for name, tensor in checkpoint.tensors.items():
