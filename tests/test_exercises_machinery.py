@@ -739,6 +739,15 @@ def test_the_part_that_is_shown_holds_the_first_difference():
         (lambda x: x - x.sort(-1), "`sort` returns two things"),
         (lambda x: x if x > 0 else -x, "write `if mask is not None`"),
         (lambda x: x.masked_fill(~None, 0.0), "ask `if mask is not None` first"),  # type: ignore[operator]
+        (lambda x: (0 == 1) - x, "does not subtract"),
+        (lambda x: (x > 0) - (x < 0), "does not subtract"),
+        (lambda x: x - (x > 0), "does not subtract"),
+        (lambda x: x[torch.ones(3, dtype=torch.bool)], "`x.masked_fill(mask, value)`"),
+        (lambda x: x[torch.ones(2, 1) > 0], "without broadcasting"),
+        (lambda x: x.view(x.size(0), x.size(1) / 1), "Divide with `//`"),
+        (lambda x: x.reshape(x.size(0), x.size(1) / 1), "Divide with `//`"),
+        (lambda x: torch.stack([x[i] for i in range(x.size(0) / 1)]), "Divide with `//`"),
+        (lambda x: x.transpose(0, 1).view(6), "use `reshape`"),
     ],
 )
 def test_a_usual_exception_is_explained(candidate: Any, words: str) -> None:

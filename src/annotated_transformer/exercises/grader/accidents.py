@@ -25,6 +25,30 @@ _MEANING: tuple[tuple[re.Pattern[str], str], ...] = (
         "`~` was given None. An optional mask is None where it is left out: ask "
         "`if mask is not None` first.",
     ),
+    (
+        re.compile(r"Subtraction, the `-` operator, with (?:a|two) bool tensors? "),
+        "A comparison such as `i == j` gives True and False, which PyTorch does not subtract. Make "
+        "numbers of them first: `float(i == j)`, and `.to(x.dtype)` for a tensor. What turns a "
+        "mask around is `~mask`.",
+    ),
+    (
+        re.compile(r"The shape of the mask .* does not match the shape of the indexed tensor"),
+        "`x[mask]` takes a mask as it is, without broadcasting, so both need the same axes. "
+        "`x.masked_fill(mask, value)` and `torch.where(mask, x, value)` broadcast the mask.",
+    ),
+    (
+        re.compile(
+            r"must be tuple of ints,\s?but (?:got|found).* float"
+            r"|'float' object cannot be interpreted as an integer"
+        ),
+        "A length is a whole number, and `/` gives a float even where nothing is left over. "
+        "Divide with `//`.",
+    ),
+    (
+        re.compile(r"view size is not compatible with input tensor's size and stride"),
+        "A `transpose` moves no number in memory, and `view` needs them in their order: use "
+        "`reshape`, which copies where it has to.",
+    ),
 )
 
 
