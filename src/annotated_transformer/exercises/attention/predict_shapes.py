@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, combinations, permutations, product
 
 from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
 
@@ -129,6 +129,13 @@ _WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
         "all-five",
         lambda s: (s.batch, s.heads, s.n_q, s.n_k, s.d_k),
         "`{key}` still has the axis of the width. A dot product sums over it: (n_q, n_k).",
+    ),
+    (
+        "scores",
+        "one-a-key",
+        lambda s: (s.batch, s.heads, s.n_k),
+        "`{key}` has one number for each key, and the axis of the queries is gone. Every query has "
+        "a row of its own: (n_q, n_k).",
     ),
     (
         "weights",
@@ -319,6 +326,28 @@ def _other_endings(sizes: Sizes) -> Iterator[tuple[str, str, Shape, str]]:
             yield key, f"ends-in-{row}-{column}", shape, sentence
 
 
+_AXES = {
+    "scores": "batch, heads, n_q, n_k",
+    "weights": "batch, heads, n_q, n_k, as the scores",
+    "output": "batch, heads, n_q, d_v",
+    "key_padding_mask": "batch, 1, 1, n_k",
+}
+
+
+def _other_orders(sizes: Sizes) -> Iterator[tuple[str, str, Shape, str]]:
+    """The right lengths in another order behind the batch, and all of them but one."""
+    for key, right in _right(sizes).items():
+        for number, shape in enumerate(right[:1] + rest for rest in permutations(right[1:])):
+            sentence = (
+                f"`{key}` has the right lengths in another order. The axes are {_AXES[key]}: no "
+                "step moves one past another."
+            )
+            yield key, f"another-order-{number}", shape, sentence
+        for number, shape in enumerate(combinations(right, 3)):
+            sentence = f"`{key}` has three axes. There are four: {_AXES[key]}."
+            yield key, f"three-axes-{number}", shape, sentence
+
+
 def _mistakes(sizes: Sizes) -> tuple[Mistake, ...]:
     right = _right(sizes)
     mistakes: list[Mistake] = []
@@ -332,8 +361,8 @@ def _mistakes(sizes: Sizes) -> tuple[Mistake, ...]:
     for key, name, shape, sentence in _WRONG:
         for asked in ("scores", "weights") if key == "scores" else (key,):
             add(asked, name, shape(sizes), sentence.format(key=asked))
-    for key, name, ending, sentence in _other_endings(sizes):
-        add(key, name, ending, sentence)
+    for key, name, shape_given, sentence in chain(_other_endings(sizes), _other_orders(sizes)):
+        add(key, name, shape_given, sentence)
     return tuple(mistakes)
 
 

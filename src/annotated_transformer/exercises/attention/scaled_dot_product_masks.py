@@ -10,7 +10,7 @@ from annotated_transformer.exercises.attention.scaled_dot_product_steps import (
     masked,
     right_weights,
 )
-from annotated_transformer.exercises.exercise import Mistake
+from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 
 def _unmasked_softmax(scores: Tensor, mask: Mask) -> Tensor:
@@ -83,6 +83,19 @@ def _small_fill_with_zeros(scores: Tensor, mask: Mask) -> Tensor:
     return weights if mask is None else weights * mask.any(-1, keepdim=True)
 
 
+def _number_then_zeros(fill: float) -> Candidate:
+    """Forbidden scores are an ordinary number, forbidden weights 0 afterwards."""
+    return attention_of(
+        weights=lambda scores, mask: masked(masked(scores, mask, fill).softmax(-1), mask, 0.0)
+    )
+
+
+_NUMBER_THEN_ZEROS = (
+    "Forbidden scores are set to an ordinary number ({shown}), and the forbidden weights to 0 "
+    "after the softmax. By then the forbidden keys have had their share: where real scores are not "
+    "far above that number, what is left sums to less than 1. Use -inf, which is below every score."
+)
+
 MASK_MISTAKES = (
     Mistake(
         "mask-ignored",
@@ -127,6 +140,19 @@ MASK_MISTAKES = (
         attention_of(weights=_small_fill_with_zeros),
         "Forbidden scores are set to an ordinary number such as -5, -100 or -10000. Real scores "
         "can lie below it, and then the forbidden keys win. Use -inf, which is below every score.",
+    ),
+    Mistake(
+        "mask-fills-small-number-then-zeros",
+        _number_then_zeros(-1e4),
+        _NUMBER_THEN_ZEROS.format(shown="such as -100 or -10000"),
+    ),
+    *(
+        Mistake(
+            f"mask-fills-minus-{size}-then-zeros",
+            _number_then_zeros(-float(size)),
+            _NUMBER_THEN_ZEROS.format(shown=f"-{size}"),
+        )
+        for size in (1, 5, 10)
     ),
     Mistake(
         "mask-fills-small-number",

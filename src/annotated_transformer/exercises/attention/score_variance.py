@@ -75,6 +75,48 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
         "`variance`: 1/64 is the variance of the mean of 64 terms. A dot product is their sum.",
     ),
     (
+        "variance",
+        "d_model",
+        512.0,
+        "`variance`: 512 is d_model, the width of all heads together. A query and a key of one "
+        "head have d_k = 64 components, and their products are added.",
+    ),
+    (
+        "variance",
+        "heads",
+        16.0,
+        "`variance`: 16 is not a sum of 64 variances. Each product q_i k_i has variance 1 times 1, "
+        "and variances of independent terms add up: 64 of them.",
+    ),
+    (
+        "std",
+        "of-doubled-variance",
+        128**0.5,
+        "`std`: 11.3 is the root of 128, which adds the variances of q_i and k_i. They are "
+        "multiplied, not added: the variance of q·k is 64, and its root is the deviation.",
+    ),
+    (
+        "std",
+        "of-d_model",
+        512**0.5,
+        "`std`: 22.6 is the root of d_model = 512. A head's dot product adds d_k = 64 terms: take "
+        "the root of 64.",
+    ),
+    (
+        "std",
+        "zero",
+        0.0,
+        "`std`: 0 would mean that every draw gives the same score. The mean of q·k is 0, but its "
+        "draws vary around it: take the root of the variance, 64.",
+    ),
+    (
+        "std",
+        "too-small",
+        4.0,
+        "`std`: 4 squared is 16, and the variance of 64 independent terms of variance 1 is 64. "
+        "The deviation is the root of that.",
+    ),
+    (
         "std",
         "is-variance",
         64.0,
@@ -116,15 +158,15 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
         "std_after_scaling",
         "divided-by-d_k",
         0.125,
-        "`std_after_scaling`: 1/8 comes from dividing by d_k = 64. The paper divides by its root, "
-        "8, so that the deviation becomes 8 / 8.",
+        "`std_after_scaling`: 1/8 comes from dividing by d_k = 64, or from a deviation of 1 before "
+        "scaling. The paper divides by the root of d_k, so that the deviation becomes 8 / 8.",
     ),
     (
         "std_after_scaling",
         "unchanged",
         8.0,
-        "`std_after_scaling`: 8 is the deviation before scaling. Dividing every score by 8 "
-        "divides their deviation by 8 too.",
+        "`std_after_scaling`: 8 is the deviation before scaling, or the variance divided by 8. "
+        "Dividing every score by 8 divides their deviation of 8 by 8 too.",
     ),
     (
         "std_after_scaling",
@@ -132,6 +174,22 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
         8.0**0.5,
         "`std_after_scaling`: the square root of 8 was taken. Scaling divides the scores by "
         "sqrt(64) = 8, so the deviation is 8 / 8.",
+    ),
+    *(
+        (
+            "std_after_scaling",
+            f"from-{name}",
+            before / 8,
+            f"`std_after_scaling`: {shown} is {said} divided by 8. Dividing by sqrt(64) = 8 is "
+            "right; the deviation before scaling is the root of the variance, 64.",
+        )
+        for name, before, shown, said in (
+            ("doubled-variance", 128**0.5, "1.41", "a deviation of 11.3, the root of 128,"),
+            ("root-twice", 64**0.25, "0.354", "a deviation of 2.83, the root taken twice,"),
+            ("too-small", 4.0, "0.5", "a deviation of 4"),
+            ("two-sigma", 16.0, "2", "a deviation of 16, twice too much,"),
+            ("half", 32.0, "4", "a deviation of 32, half of the variance,"),
+        )
     ),
     (
         "std_after_scaling",

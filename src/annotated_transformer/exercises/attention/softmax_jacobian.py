@@ -109,6 +109,13 @@ MISTAKES = (
         "saturated softmax would still pass gradients on.",
     ),
     Mistake(
+        "row-index-twice",
+        lambda p: torch.diag(p) - (p * p)[:, None],
+        "p_i (delta_ij - p_i): both factors have the index i of the row, so every row holds one "
+        "number off the diagonal. The subtracted one belongs to the column: p_i (delta_ij - p_j), "
+        "with `p[:, None]` and `p[None, :]`.",
+    ),
+    Mistake(
         "column-without-second-factor",
         lambda p: torch.diag(p) - p[:, None],
         "diag(p) - p_i: the second factor p_j is forgotten. p_i is broadcast over its row, where "

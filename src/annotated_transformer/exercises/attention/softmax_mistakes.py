@@ -5,7 +5,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.exercise import Mistake
+from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 
 def _normalised(x: Tensor, shift: Tensor | float, dim: int | tuple[int, ...]) -> Tensor:
@@ -101,6 +101,21 @@ def _sum_over_another_axis(x: Tensor, dim: int = -1) -> Tensor:
 
 def _one_hot(x: Tensor, dim: int = -1) -> Tensor:
     return torch.zeros_like(x).scatter(dim, x.argmax(dim, keepdim=True), 1.0)
+
+
+def _sum_with(epsilon: float) -> Candidate:
+    def implementation(x: Tensor, dim: int = -1) -> Tensor:
+        exponentials = (x - x.amax(dim=dim, keepdim=True)).exp()
+        return exponentials / (exponentials.sum(dim=dim, keepdim=True) + epsilon)
+
+    return implementation
+
+
+_VISIBLE_EPSILON = (
+    "A small number is added to the denominator, large enough to see: the weights sum to less than "
+    "1. With the maximum subtracted one exponential of every slice is 1, so the sum can not be 0: "
+    "divide by the plain sum."
+)
 
 
 def _nan_to_zero(x: Tensor, dim: int = -1) -> Tensor:
@@ -214,6 +229,22 @@ MISTAKES = (
         ),
         "1 is added to the denominator, so the weights sum to less than 1. Divide by the plain "
         "sum of the exponentials; the maximum subtracted, it can not be 0.",
+    ),
+    *(
+        Mistake(f"{epsilon}-added-to-denominator", _sum_with(epsilon), _VISIBLE_EPSILON)
+        for epsilon in (0.1, 1e-2, 1e-3, 1e-4)
+    ),
+    Mistake(
+        "default-axis-first",
+        lambda x, dim=0: torch.softmax(x, dim),
+        "Where `dim` is left out it is axis 0 here. The default asked for is the last axis: "
+        "`dim=-1` in the first line of the function.",
+    ),
+    Mistake(
+        "default-axis-second",
+        lambda x, dim=1: torch.softmax(x, dim),
+        "Where `dim` is left out it is axis 1 here, which a vector does not have. The default "
+        "asked for is the last axis: `dim=-1` in the first line of the function.",
     ),
     Mistake(
         "axis-not-moved-back",

@@ -1,5 +1,6 @@
 """`masks.causal`: the mask of decoder self-attention (section 3.2.3, third bullet)."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -64,6 +65,10 @@ _ADDITIVE = (
     "This is an additive mask, zero where attention is allowed and a huge negative number where "
     "it is forbidden, meant to be added to the scores. Asked for is the boolean mask, True = may "
     "attend; the attention function turns it into -inf itself."
+)
+
+_NUMPY = (
+    "This is a NumPy array, and attention computes with tensors: they know gradients and devices. "
 )
 
 MISTAKES = (
@@ -216,6 +221,18 @@ MISTAKES = (
         lambda n: causal_mask(n - 1),
         "The mask is (n - 1, n - 1). `n` already counts the positions the decoder sees: "
         "the mask is (n, n), and the diagonal is part of it.",
+    ),
+    Mistake(
+        "numpy",
+        lambda n: np.tri(n, dtype=bool),
+        _NUMPY + "The pattern is right: wrap it in `torch.from_numpy`, or start from `torch.ones` "
+        "with `dtype=torch.bool`.",
+    ),
+    Mistake(
+        "numpy-numbers",
+        lambda n: np.tri(n),
+        _NUMPY + "The pattern is right, but its entries are numbers besides: start from "
+        "`torch.ones` with `dtype=torch.bool`, and `tril()`.",
     ),
     Mistake(
         "lists",

@@ -14,11 +14,13 @@ from torch import Tensor
 
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Mistake, call
 from annotated_transformer.exercises.masks.find_bug_faults import (
+    COMMON_FAULTS,
     FAULTS,
     MASK_NAMES,
     OTHER_FAULTS,
     RIGHT_RULES,
     Fault,
+    MaskRule,
 )
 
 Masks = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -64,8 +66,10 @@ _ARE = {False: "is", True: "are"}
 
 
 def _masks_with(faults: tuple[Fault, ...]) -> Callable[..., Masks]:
-    rules = RIGHT_RULES | {fault.mask: fault.rule for fault in faults}
+    return _masks_by(RIGHT_RULES | {fault.mask: fault.rule for fault in faults})
 
+
+def _masks_by(rules: dict[str, MaskRule]) -> Callable[..., Masks]:
     def implementation(
         source: Tensor, target: Tensor, prefix_length: int, pad_id: int = 0
     ) -> Masks:
@@ -92,7 +96,13 @@ def _mistakes(listing: tuple[Fault, ...]) -> tuple[Mistake, ...]:
     ]
     others = [fault for faults in FAULTS.values() for fault in faults if fault not in listing]
     others.extend(OTHER_FAULTS)
-    return tuple(_mistake(faults) for faults in [*unrepaired, *((fault,) for fault in others)])
+    return (
+        *(_mistake(faults) for faults in [*unrepaired, *((fault,) for fault in others)]),
+        *(
+            Mistake(name, _masks_by(RIGHT_RULES | rules), sentence)
+            for name, (rules, sentence) in COMMON_FAULTS.items()
+        ),
+    )
 
 
 def _starter(listing: tuple[Fault, ...]) -> str:

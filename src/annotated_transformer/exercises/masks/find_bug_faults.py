@@ -176,6 +176,25 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     ),
 }
 
+
+def _with_zero(rule: MaskRule) -> MaskRule:
+    return lambda s, t, p, pad: rule(s, t, p, 0)
+
+
+def _with_greater(rule: MaskRule) -> MaskRule:
+    """The rule with `tokens > pad_id`: ids below pad_id are taken for padding too."""
+    return lambda s, t, p, pad: rule(s.clamp(min=pad), t.clamp(min=pad), p, pad)
+
+
+_ZERO = (
+    "the padding is compared with 0 instead of `pad_id`. A vocabulary whose padding is another "
+    "number gets its pads attended to and its token 0 hidden."
+)
+_GREATER = (
+    "the comparison is `> pad_id`, which also hides real tokens whose id is smaller. Ids have no "
+    "order that means anything: `!=`."
+)
+
 _AND = "are joined with `&`: a key is visible when it is not later *or* lies in the prefix, `|`."
 
 # Wrong repairs that no listing shows.
@@ -292,6 +311,23 @@ OTHER_FAULTS = (
         "two conditions joined with `|`.",
     ),
     Fault(
+        "prefix_model",
+        "prefix-of-queries",
+        "",
+        lambda s, t, p, pad: _keys(t, pad) & (_not_later(t) | _prefix(t, p)[:, None]),
+        "In `prefix_model` the prefix speaks of queries, `position[:, None] < prefix_length`: a "
+        "prefix word sees the words to be predicted. What everybody may see are the prefix's keys, "
+        "the last axis: `position < prefix_length`.",
+    ),
+    Fault(
+        "encoder_only",
+        "target-padding",
+        "",
+        lambda s, t, p, pad: _keys(t, pad),
+        "In `encoder_only` the target's padding is used. An encoder reads the source: its mask is "
+        "made from `source`.",
+    ),
+    Fault(
         "cross_attention",
         "target-padding",
         "",
@@ -307,4 +343,41 @@ OTHER_FAULTS = (
         "In `cross_attention` a causal mask is mixed in. The whole source is known before the "
         "first word is written: only its padding is hidden.",
     ),
+    *(
+        Fault(name, kind, "", change(RIGHT_RULES[name]), f"In `{name}` {said}")
+        for name in MASK_NAMES
+        for kind, change, said in (
+            ("pad-id-ignored", _with_zero, _ZERO),
+            ("greater-than-pad-id", _with_greater, _GREATER),
+        )
+    ),
 )
+
+# Wrong in more than one mask at once, each by one and the same slip.
+COMMON_FAULTS: dict[str, tuple[dict[str, MaskRule], str]] = {
+    "pad-id-ignored": (
+        {name: _with_zero(rule) for name, rule in RIGHT_RULES.items()},
+        f"In all four masks {_ZERO}",
+    ),
+    "greater-than-pad-id": (
+        {name: _with_greater(rule) for name, rule in RIGHT_RULES.items()},
+        f"In all four masks {_GREATER}",
+    ),
+    "encoder-and-cross-greater-than-pad-id": (
+        {name: _with_greater(RIGHT_RULES[name]) for name in ("encoder_only", "cross_attention")},
+        f"In `encoder_only` and `cross_attention` {_GREATER}",
+    ),
+    "decoder-and-prefix-exchanged": (
+        {
+            "decoder_only": RIGHT_RULES["prefix_model"],
+            "prefix_model": RIGHT_RULES["decoder_only"],
+        },
+        "`decoder_only` and `prefix_model` are exchanged in what is returned. The order is "
+        "`encoder_only, decoder_only, prefix_model, cross_attention`.",
+    ),
+    "all-prefix": (
+        {"decoder_only": RIGHT_RULES["prefix_model"]},
+        "In `decoder_only` the prefix is open to everybody, as in `prefix_model`. A decoder has no "
+        "prefix: padding and `position <= position[:, None]` are all of it.",
+    ),
+}

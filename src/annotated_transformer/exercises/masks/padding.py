@@ -225,6 +225,18 @@ MISTAKES = (
         "are taken for queries. The batch has to stay the first axis: `[:, None, None, :]`.",
     ),
     Mistake(
+        "batch-joined",
+        lambda t, pad=0: (t != pad).reshape(1, 1, 1, -1),
+        "All sentences are joined into one row: shape (1, 1, 1, batch·n). Each sentence has its "
+        "own keys and so its own row: keep the batch as the first axis, `[:, None, None, :]`.",
+    ),
+    Mistake(
+        "default-pad-id",
+        lambda t, pad=1: (t != pad)[:, None, None],
+        "Where `pad_id` is left out, padding is taken to be 1 here. The default asked for is "
+        "`pad_id=0` in the first line of the function.",
+    ),
+    Mistake(
         "batch-second",
         lambda t, pad=0: (t != pad)[None, :, None],
         "The batch stands on the axis of the heads: shape (1, batch, 1, n). It has to be the "
@@ -281,6 +293,12 @@ MISTAKES = (
         "A causal mask is mixed in. The padding mask serves the encoder and cross-attention, "
         "where every query sees all real tokens; the combination is `masks.target`. Only hide "
         "the pads: (batch, 1, 1, n).",
+    ),
+    Mistake(
+        "numpy",
+        lambda t, pad=0: (t.numpy() != pad)[:, None, None],
+        "This is a NumPy array. The pattern is right, but attention computes with tensors: compare "
+        "the tensor itself, `tokens != pad_id`, or wrap the result in `torch.from_numpy`.",
     ),
     Mistake(
         "float-ones",

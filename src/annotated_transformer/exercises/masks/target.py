@@ -290,10 +290,35 @@ MISTAKES = (
         "has its own padding: no reduction over the batch.",
     ),
     Mistake(
+        "batch-on-head-axis",
+        lambda t, pad=0: (_keys(t, pad) & _causal(t)).transpose(0, 1),
+        "The batch stands on the axis of the heads: shape (1, batch, n, n), and each head would "
+        "get the mask of another sentence. The batch is the first axis: index the padding row with "
+        "`[:, None, None, :]`.",
+    ),
+    Mistake(
+        "sentences-counted-for-tokens",
+        lambda t, pad=0: _keys(t, pad) & torch.ones(len(t), len(t), dtype=torch.bool).tril(),
+        "The triangle is as large as the batch: `tokens.size(0)` and `len(tokens)` count the "
+        "sentences. Its sides are positions, n of them: `tokens.size(1)`.",
+    ),
+    Mistake(
+        "default-pad-id",
+        lambda t, pad=1: _keys(t, pad) & _causal(t),
+        "Where `pad_id` is left out, padding is taken to be 1 here. The default asked for is "
+        "`pad_id=0` in the first line of the function.",
+    ),
+    Mistake(
         "first-sentence-for-all",
         lambda t, pad=0: (_keys(t[:1], pad) & _causal(t)).expand(t.size(0), -1, -1, -1),
         "Every sentence gets the mask of the first one. Each has its own padding: compare the "
         "whole batch, `tokens != pad_id`.",
+    ),
+    Mistake(
+        "numpy",
+        lambda t, pad=0: (_keys(t, pad) & _causal(t)).numpy(),
+        "This is a NumPy array. The pattern is right, but attention computes with tensors: compare "
+        "the tensor itself, `tokens != pad_id`, or wrap the result in `torch.from_numpy`.",
     ),
     Mistake(
         "float-ones",

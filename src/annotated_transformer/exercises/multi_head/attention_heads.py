@@ -255,6 +255,13 @@ HEAD_MISTAKES = (
         "The number of heads is fixed in the code instead of taken from `n_heads`.",
     ),
     Mistake(
+        "number-and-width-exchanged",
+        layer_of(split=lambda x, n_heads: right_split(x, x.size(-1) // n_heads)),
+        "Number and width of the heads are exchanged: each head is n_heads columns wide, and there "
+        "are d / n_heads of them. `n_heads` says how many there are; reshape to "
+        "(B, n, n_heads, d / n_heads).",
+    ),
+    Mistake(
         "last-head-only",
         layer_of(merge=_last_head_only),
         "Only one head reaches the output, repeated: each pass of the loop overwrites what the "

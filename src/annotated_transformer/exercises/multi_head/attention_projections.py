@@ -85,6 +85,22 @@ PROJECTION_MISTAKES = (
         "nothing ever combines what different heads found. Return `merged @ w_o`.",
     ),
     Mistake(
+        "no-output-projection-scaled-by-sqrt-d_model",
+        layer_of(
+            scores=lambda q, k, h: q @ k.mT / math.sqrt(q.size(-1) * h),
+            finish=lambda merged, w_o: merged,
+        ),
+        "Two things at once: the last projection, `merged @ w_o`, is missing, and the scores are "
+        "divided by sqrt(d_model). A head's dot product has d_k = d_model / n_heads terms, so the "
+        "scale is sqrt(d_k).",
+    ),
+    Mistake(
+        "no-output-projection-no-scale",
+        layer_of(scores=lambda q, k, h: q @ k.mT, finish=lambda merged, w_o: merged),
+        "Two things at once: the last projection, `merged @ w_o`, is missing, and the scores are "
+        "not divided by sqrt(d_k), d_k the width of one head.",
+    ),
+    Mistake(
         "values-from-key",
         layer_of(project=lambda q, k, v, w: (q @ w[0], k @ w[1], k @ w[2])),
         "The values are made from `key`, not from `value` (`key @ w_v`). In self-attention the two "

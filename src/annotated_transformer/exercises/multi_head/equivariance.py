@@ -199,6 +199,32 @@ MISTAKES = (
         "The difference is divided by the size of the output. Asked for is the absolute one.",
     ),
     Mistake(
+        "relative-entry-by-entry",
+        lambda attend, x, perm: (_difference(attend, x, perm) / attend(x)[perm]).abs().max().item(),
+        "Every difference is divided by the number it belongs to (a relative difference). Asked "
+        "for is the absolute one: a small number may lie far off relatively and matter little.",
+    ),
+    Mistake(
+        "first-row-only",
+        lambda attend, x, perm: _difference(attend, x, perm)[0].abs().max().item(),
+        "Only the first row is compared. A difference may stand in any row: take the largest of "
+        "all, `.abs().max()`.",
+    ),
+    Mistake(
+        "last-row-only",
+        lambda attend, x, perm: _difference(attend, x, perm)[-1].abs().max().item(),
+        "Only the last row is compared. A difference may stand in any row: take the largest of "
+        "all, `.abs().max()`.",
+    ),
+    Mistake(
+        "zero-or-one",
+        lambda attend, x, perm: (
+            1.0 - float(torch.allclose(attend(x[perm]), attend(x)[perm], atol=1e-5))
+        ),
+        "The result is 0 or 1, whether the two are equal. Asked for is how far they lie apart: the "
+        "largest absolute difference.",
+    ),
+    Mistake(
         "own-permutation",
         _own_permutation,
         "A permutation of your own (`randperm`) is used, not the one given. Use `perm`.",

@@ -98,6 +98,30 @@ MERGE_MISTAKES = (
         "width: transpose first, then flatten the last two axes.",
     ),
     Mistake(
+        "joined-along-batch",
+        lambda x: torch.cat(x.unbind(1)),
+        "The heads are joined along the batch, (h·B, n, d_k): `cat` joins along the first axis "
+        "where no `dim` is given. They lie side by side in the width: `dim=-1`.",
+    ),
+    Mistake(
+        "batch-and-positions-joined",
+        lambda x: x.transpose(1, 2).flatten(0, 1),
+        "Batch and positions are joined, (B·n, h, d_k). After the transpose the last two axes, "
+        "heads and width, are the ones to join: `flatten(2)`.",
+    ),
+    Mistake(
+        "batch-joined-too",
+        lambda x: x.transpose(1, 2).flatten(2).flatten(0, 1),
+        "The heads are side by side, but batch and positions are joined as well, (B·n, h·d_k). "
+        "Only heads and width become one axis: (B, n, h·d_k).",
+    ),
+    Mistake(
+        "positions-before-batch",
+        lambda x: x.permute(2, 0, 1, 3).reshape(x.size(0), x.size(2), -1),
+        "Positions are moved before the batch, (n, B, h, d_k), and the reshape to (B, n, h·d_k) "
+        "then mixes the sentences. The batch stays first: `transpose(1, 2)`.",
+    ),
+    Mistake(
         "joined-along-positions-transposed",
         lambda x: x.transpose(1, 2).reshape(x.size(0), -1, x.size(3)),
         "Positions and heads are joined, (B, n·h, d_k). After the transpose the last two axes, "

@@ -174,6 +174,19 @@ SPLIT_MISTAKES = (
         "need an axis of their own: `torch.stack(heads, dim=1)`.",
     ),
     Mistake(
+        "concatenated-on-batch",
+        lambda x, h: torch.cat(x.chunk(h, dim=-1)),
+        "The heads are joined along the batch, (h·B, n, d_k): `cat` lengthens an axis, without "
+        "`dim` the first one. They need an axis of their own: `torch.stack(heads, dim=1)`.",
+    ),
+    Mistake(
+        "view-positions-before-batch",
+        lambda x, h: x.reshape(x.size(1), x.size(0), h, x.size(2) // h).permute(1, 2, 0, 3),
+        "The tensor is reshaped to (n, B, h, d_k): a reshape does not exchange axes, it only cuts "
+        "the numbers in their order, so sentences and positions are mixed. The batch stays first: "
+        "reshape to (B, n, h, d_k), then `transpose(1, 2)`.",
+    ),
+    Mistake(
         "positions-cut",
         lambda x, h: torch.stack(x.chunk(h, dim=1), dim=1),
         "The positions are cut into n_heads pieces, not the columns (`chunk(..., dim=1)`): each "
