@@ -12,6 +12,7 @@ import pytest
 
 from annotated_transformer.exercises.catalogue import catalogue, find
 from annotated_transformer.exercises.exercise import Exercise
+from annotated_transformer.exercises.instructor.session import ALL_WALLS
 from annotated_transformer.exercises.notebooks import IMPORTS, code_solved, solved, workbook
 
 EXERCISES = list(catalogue().values())
@@ -66,6 +67,14 @@ for descriptor in range(3, 64):
     except OSError:
         pass
 """
+# The worker shares its interpreter with the cells, which can find it: the walls are the kernel's.
+REACH = """
+import sys
+frame = sys._getframe()
+while type(frame.f_locals.get("self")).__name__ != "Worker":
+    frame = frame.f_back
+worker = frame.f_locals["self"]
+"""
 # Cells that attack, each between a right answer to masks.causal and one to masks.padding.
 # True: the notebook goes on after the attack, so both answers count; False: only the first.
 HOSTILE: dict[str, tuple[str, bool]] = {
@@ -106,7 +115,55 @@ HOSTILE: dict[str, tuple[str, bool]] = {
         True,
     ),
     "traces": ("import sys\nsys.settrace(lambda *a: None)", True),
-    "replaces check": ("check = print", None),
+    "replaces check": ("check = print", False),
+    "begins again": (
+        REACH + "while True:\n    worker.channel.send(1, worker.modules.values.pack([]))",
+        False,
+    ),
+    "claims walls": (
+        REACH + "worker.channel.send(1, worker.modules.values.pack(['unicorns']))",
+        False,
+    ),
+    "sends nonsense": (REACH + "worker.channel.send(3, b'\\xff' * 100)", False),
+    "never ends its check": (
+        "def shift_matrix(k, d_model):\n    while True:\n        pass\n"
+        "check('positional.shift_matrix', shift_matrix)",
+        True,
+    ),
+    "leaves its check": (
+        "import os\n"
+        "def shift_matrix(k, d_model):\n    os._exit(0)\n"
+        "check('positional.shift_matrix', shift_matrix)",
+        True,
+    ),
+    "returns too large a number": (
+        "check('training.noam_rate', lambda *a: 10**400)",
+        True,
+    ),
+    "sends and does not read": (
+        REACH + "def layer(x, *rest):\n"
+        "    while True:\n"
+        "        worker.channel.send(7, worker.modules.values.pack([0, 0, [x], {}, []]))\n"
+        "check('encoder.sublayer_connection', layer)",
+        True,
+    ),
+    "changes modes and dates": (
+        REACH + "import os\n"
+        "worker.modules.confinement._TOUCHES_PATHS = frozenset()\n"
+        "for change in (lambda: os.chmod(TARGET, 0), lambda: os.utime(TARGET, (0, 0)),\n"
+        "               lambda: os.setxattr(TARGET, 'user.x', b'x')):\n"
+        "    try:\n"
+        "        change()\n"
+        "    except OSError as error:\n"
+        "        print(error)",
+        True,
+    ),
+    "fills its folder": (
+        "for n in range(100):\n"
+        "    with open(f'{n}', 'wb') as file:\n"
+        "        file.write(bytes(1 << 23))",
+        True,
+    ),
 }
 MADE_BY_HAND = {
     "not json": (b"{", "is not a notebook"),
@@ -151,7 +208,7 @@ def grade(*arguments: str | Path, timeout: float = 600) -> subprocess.CompletedP
 
 
 def make_class(folder: Path, target: Path) -> dict[str, Expected]:
-    """Fifty notebooks; what each must get."""
+    """Over fifty notebooks; what each must get."""
     expected: dict[str, Expected] = {}
     given = workbook([catalogue()[name] for name in SET], "Exercises")
 
@@ -159,9 +216,9 @@ def make_class(folder: Path, target: Path) -> dict[str, Expected]:
         write(folder / f"{name}.ipynb", notebook)
         expected[name] = wanted
 
-    for number in range(8):
+    for number in range(6):
         add(f"solved {number}", solved(given), Expected(dict.fromkeys(SET, "passed")))
-    for number in range(8):
+    for number in range(6):
         done = {name for place, name in enumerate(SET) if (place + number) % 2 == 0}
         half = solved(given, lambda e, done=done: code_solved(e) if e.id in done else None)
         states = {name: "passed" if name in done else "not attempted" for name in SET}
@@ -200,6 +257,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Class:
     (folder.parent / "week.toml").write_text(
         'title = "Week 3"\n[points]\n' + "".join(f'"{k}" = {v}\n' for k, v in POINTS.items())
     )
+    before = target.stat().st_mode, target.stat().st_mtime
     trees, begun = [], time.monotonic()
     for _ in range(2):
         done = grade(
@@ -211,6 +269,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Class:
         trees.append(json.loads(done.stdout))
     seconds = (time.monotonic() - begun) / 2
     assert target.read_text() == "precious"
+    assert (target.stat().st_mode, target.stat().st_mtime) == before
     return Class(folder, expected, *trees, seconds)
 
 
@@ -222,7 +281,7 @@ def notebook_of(tree: dict[str, Any], name: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_a_class_of_fifty_gets_the_right_scores(course: Class) -> None:
-    assert len(course.expected) == 50
+    assert len(course.expected) >= 50
     wrong = []
     for name, wanted in course.expected.items():
         got = notebook_of(course.first, name)
@@ -236,6 +295,11 @@ def test_a_class_of_fifty_gets_the_right_scores(course: Class) -> None:
         ):
             wrong.append((name, got["end"], states, mistakes, got["failed_cells"]))
     assert not wrong
+
+
+@pytest.mark.slow
+def test_every_wall_stood(course: Class) -> None:
+    assert course.first["walls"] == list(ALL_WALLS)
 
 
 @pytest.mark.slow

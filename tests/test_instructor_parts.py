@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,15 +19,20 @@ from annotated_transformer.cli import main
 from annotated_transformer.errors import CallError
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Report, call
 from annotated_transformer.exercises.grader.confinement import Limits
+from annotated_transformer.exercises.instructor import marking
 from annotated_transformer.exercises.instructor.assignment import (
     EXAMPLE,
     Assignment,
     read_assignment,
     read_times,
 )
-from annotated_transformer.exercises.instructor.marking import Mark, Verdict, mark_notebook
+from annotated_transformer.exercises.instructor.marking import Mark, Verdict, mark_submission
 from annotated_transformer.exercises.instructor.session import Checked, Session
-from annotated_transformer.exercises.instructor.submission import UnreadableError, read_submission
+from annotated_transformer.exercises.instructor.submission import (
+    Submission,
+    UnreadableError,
+    read_submission,
+)
 from annotated_transformer.exercises.instructor.summary import as_csv, as_text, as_tree
 from annotated_transformer.exercises.instructor.walls import without
 
@@ -115,7 +121,12 @@ WEEK = Assignment({"masks.causal": 1.0, "attention.predict_shapes": 4.0}, title=
 PASSED = Verdict("masks.causal", "passed", 1.0)
 HALF = Verdict("attention.predict_shapes", "wrong", 0.5, ("square-scores",), "2 of 4 right.")
 MARKS = [
-    Mark("=a.ipynb", "00", {"masks.causal": PASSED}, walls=("namespaces", "files", "limits")),
+    Mark(
+        "=a.ipynb",
+        "00",
+        {"masks.causal": PASSED},
+        walls=("namespaces", "mounts", "files", "limits"),
+    ),
     Mark("b.ipynb", "01", {HALF.exercise_id: HALF}, end="time", walls=("limits",)),
     Mark("c.ipynb", end="unreadable", problem="is not a notebook"),
 ]
@@ -134,7 +145,17 @@ def test_the_text_says_state_reason_and_missing_walls() -> None:
     assert "square-scores" in text
     assert "stopped at its time limit" in text
     assert "not graded: it is not a notebook" in text
-    assert "missing: namespaces, files" in text
+    assert "missing: namespaces, mounts, files" in text
+
+
+def test_what_a_notebook_says_stays_on_its_line() -> None:
+    forged = "x\nb.ipynb: 5 of 5 points\r\x1b[31m"
+    verdict = Verdict("masks.causal", "wrong", finding=forged)
+    mark = Mark(f"a{forged}", "00", {"masks.causal": verdict}, failed_cells=((1, forged),))
+    text = as_text([mark], WEEK)
+    assert not [line for line in text.splitlines() if line.startswith("b.ipynb")]
+    assert "\x1b" not in text
+    assert len(text.splitlines()) == 6
 
 
 def test_late_work_keeps_its_share() -> None:
@@ -155,14 +176,14 @@ def test_what_is_no_notebook_is_refused(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.ipynb"
     path.write_bytes(data)
     with pytest.raises(UnreadableError):
-        read_submission(path)
+        read_submission(path).cells()
 
 
 def test_odd_cells_are_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "x.ipynb"
     cells = [3, {}, {"cell_type": "code"}, {"cell_type": "code", "source": [1, "x = 1"]}]
     path.write_text(json.dumps({"cells": cells}))
-    ((number, source),) = read_submission(path).cells
+    ((number, source),) = read_submission(path).cells()
     assert (number, source.strip()) == (4, "x = 1")
 
 
@@ -171,9 +192,17 @@ def test_magics_and_shell_lines_do_not_stop_a_cell(tmp_path: Path) -> None:
     mask = "def causal_mask(n):\n    return torch.ones(n, n).tril().bool()\n"
     cells = ["%matplotlib inline\n!pip install x\n" + IMPORTS, f"%%time\n{mask}", "%pinfo mask"]
     path.write_text(json.dumps(of_cells(*cells, "check('masks.causal', causal_mask)")))
-    mark = mark_notebook(path, 60)
+    mark = mark_submission(read_submission(path), 60)
     assert mark.verdict("masks.causal").state == "passed"
     assert mark.failed_cells == ()
+
+
+def test_very_many_magics_are_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+    path.write_text(json.dumps(of_cells("x = !ls\n" * 5000)))
+    begun = time.monotonic()
+    assert len(read_submission(path).cells()) == 1
+    assert time.monotonic() - begun < 5
 
 
 def test_a_cell_with_a_syntax_error_costs_its_own_exercise_only(tmp_path: Path) -> None:
@@ -182,7 +211,7 @@ def test_a_cell_with_a_syntax_error_costs_its_own_exercise_only(tmp_path: Path) 
     broken = "def padding_mask(t:\ncheck('masks.padding', padding_mask)"
     good = f"{mask}check('masks.causal', causal_mask)"
     path.write_text(json.dumps(of_cells(IMPORTS, broken, good)))
-    mark = mark_notebook(path, 60)
+    mark = mark_submission(read_submission(path), 60)
     assert mark.verdict("masks.causal").state == "passed"
     assert mark.verdict("masks.padding").state == "missing"
     assert [number for number, _ in mark.failed_cells] == [2]
@@ -192,7 +221,19 @@ def test_an_unknown_exercise_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "x.ipynb"
     good = "check('masks.causal', lambda n: torch.ones(n, n).tril().bool())"
     path.write_text(json.dumps(of_cells(IMPORTS, "check('no.such', print)", "check(3)", good)))
-    assert set(mark_notebook(path, 60).verdicts) == {"masks.causal"}
+    assert set(mark_submission(read_submission(path), 60).verdicts) == {"masks.causal"}
+
+
+def test_a_marker_that_fails_loses_no_other_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*arguments: object) -> None:
+        raise OverflowError("too large")
+
+    monkeypatch.setattr(marking, "_mark", breaks)
+    mark = mark_submission(Submission("x.ipynb", b'{"cells": []}'), 60)
+    assert mark.end == "failed"
+    assert "OverflowError: too large" in mark.problem
 
 
 # --- functions that stay with the marker ----------------------------------------------------------
@@ -284,13 +325,12 @@ def test_all_but_a_hidden_folder(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     hidden = tmp_path / "a" / "b" / "secret"
-    assert sorted(without(tmp_path / "a", hidden)) == [
-        tmp_path / "a" / "b" / "open",
-        tmp_path / "a" / "c",
-    ]
-    assert list(without(tmp_path / "a" / "c", hidden)) == [tmp_path / "a" / "c"]
-    assert list(without(hidden, hidden)) == []
-    assert list(without(hidden / "x", hidden)) == []
+    here = tmp_path / "a"
+    assert sorted(without(here, [hidden, tmp_path / "d"])) == [here / "b" / "open", here / "c"]
+    assert without(here, [hidden, here / "c"]) == [here / "b" / "open"]
+    assert without(here / "c", [hidden]) == [here / "c"]
+    assert without(hidden, [hidden]) == []
+    assert without(hidden / "x", [hidden]) == []
 
 
 # --- wrong calls ----------------------------------------------------------------------------------

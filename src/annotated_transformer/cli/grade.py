@@ -34,7 +34,7 @@ def register(subparsers: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Grade, print the marks. Returns 0; 1 where a notebook could not be read."""
+    """Grade, print the marks. Returns 0; 1 where a notebook could not be read or graded."""
     from annotated_transformer.exercises.catalogue import ids
     from annotated_transformer.exercises.instructor.assignment import (
         of_exercises,
@@ -42,7 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
         read_times,
     )
     from annotated_transformer.exercises.instructor.marking import Mark, mark_all, usual_jobs
-    from annotated_transformer.exercises.instructor.summary import as_csv, as_text, as_tree
+    from annotated_transformer.exercises.instructor.summary import (
+        as_csv,
+        as_text,
+        as_tree,
+        one_line,
+    )
 
     paths = _notebooks(arguments.notebooks)
     if not arguments.timeout > 0:
@@ -62,7 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     def tell(mark: Mark) -> None:
         nonlocal done
         done += 1
-        print(f"{done} of {len(paths)}: {mark.name} ({mark.end})", file=sys.stderr, flush=True)
+        print(
+            f"{done} of {len(paths)}: {one_line(mark.name)} ({mark.end})",
+            file=sys.stderr,
+            flush=True,
+        )
 
     jobs = min(arguments.jobs or usual_jobs(), len(paths))
     marks = mark_all(paths, seconds=arguments.timeout, jobs=jobs, times=times, told=tell)
@@ -74,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write = as_csv if arguments.format == "csv" else as_text
         print(write(marks, assignment), end="")
-    return 1 if any(mark.end == "unreadable" for mark in marks) else 0
+    return 1 if any(mark.end in ("unreadable", "failed") for mark in marks) else 0
 
 
 def _notebooks(names: list[str]) -> list[Path]:

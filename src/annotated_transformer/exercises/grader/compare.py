@@ -98,7 +98,7 @@ def same(expected: Any, got: Any, tolerance: Tolerance, any_float: bool = False)
     if is_number(expected) and is_number(got):
         if isinstance(expected, int) and isinstance(got, int):
             return expected == got
-        return close_numbers(float(expected), float(got), tolerance)
+        return close_numbers(expected, got, tolerance)
     if isinstance(expected, Foreign) and isinstance(got, Foreign):
         return expected.class_name == got.class_name
     return type(expected) is type(got) and bool(expected == got)
@@ -106,7 +106,16 @@ def same(expected: Any, got: Any, tolerance: Tolerance, any_float: bool = False)
 
 def close_numbers(expected: float, got: float, tolerance: Tolerance) -> bool:
     """Two plain numbers. The absolute margin is relative / 100 of the expected one at most."""
-    return bool(tolerance.within(np.asarray([expected]), np.asarray([got])).all())
+    one, other = np.asarray([_as_float(expected)]), np.asarray([_as_float(got)])
+    return bool(tolerance.within(one, other).all())
+
+
+def _as_float(number: float) -> float:
+    """A whole number too large for a float is as good as infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
 
 
 def exactly_same(before: Any, after: Any) -> bool:

@@ -33,7 +33,16 @@ _SIGNALS_OTHERS = frozenset(("os.kill", "os.killpg", "signal.pthread_kill"))
 _TOUCHES_PATHS = frozenset(
     (
         *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.truncate", "os.chmod", "os.chown"),
-        *("os.link", "os.symlink", "shutil.rmtree", "shutil.move", "shutil.copyfile"),
+        *(
+            "os.utime",
+            "os.setxattr",
+            "os.removexattr",
+            "os.link",
+            "os.symlink",
+            "shutil.rmtree",
+            "shutil.move",
+            "shutil.copyfile",
+        ),
     )
 )
 _NETWORK = frozenset(

@@ -189,7 +189,7 @@ def same_answer(expected: Any, got: Any) -> bool:
     """Numbers within 1 %, whole ones too; shapes exactly; words whatever their case and spaces."""
     got = as_number(got)
     if is_number(expected) and is_number(got):
-        return close_numbers(float(expected), float(got), ANSWER_TOLERANCE)
+        return close_numbers(expected, got, ANSWER_TOLERANCE)
     return same(_plain_words(expected), _plain_words(got), ANSWER_TOLERANCE)
 
 

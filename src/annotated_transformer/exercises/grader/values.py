@@ -19,6 +19,7 @@ import torch
 MAX_ELEMENTS = 1_000_000  # of one tensor; a larger one crosses as its shape and dtype alone
 MAX_NODES = 20_000  # tensors, numbers, lists, ... of one value
 MAX_DEPTH = 40
+MAX_TREE = 4 * 2**20  # bytes of JSON
 MAX_TEXT = 2_000  # characters of one string
 
 _PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
@@ -155,6 +156,8 @@ def read_tree(data: bytes, special: Special) -> Any:
     """`unpack`, where `special(tree, read)` reads the kinds that a subclass of `Packer` added."""
     try:
         text_length, blob_count = _HEADER.unpack_from(data)
+        if text_length > MAX_TREE:
+            raise ValueError("damaged value: a structure too large to read")
         position = _HEADER.size + text_length
         tree = json.loads(data[_HEADER.size : position])
         blobs = []

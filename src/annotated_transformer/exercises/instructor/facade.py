@@ -65,7 +65,9 @@ class _Finder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ == EXERCISES:
-            quiet = dict.fromkeys(("hint", "solution", "progress", "save_progress", "load_progress"), _nothing)
+            quiet = dict.fromkeys(
+                ("hint", "solution", "progress", "save_progress", "load_progress"), _nothing
+            )
             vars(module).update(check=self.check, **quiet)
         if module.__name__ == "IPython.display":
             vars(module).update(display=_nothing)

@@ -4,6 +4,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from multiprocessing import get_context
@@ -21,6 +22,7 @@ from annotated_transformer.exercises.instructor.submission import (
 )
 
 MISSING = "missing"
+MAX_FAILED_CELLS = 50
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class Mark:
     """Of one notebook.
 
     verdicts: by exercise, the last check of each. end: "finished", "time" (stopped at its limit),
-    "crashed" (its process ended itself), "unreadable" (no notebook). failed_cells: what cells that
-    check something raised, but for those that use what is not there while a notebook is graded.
-    walls: what stood around the process.
+    "crashed" (its process ended itself), "unreadable" (no notebook), "failed" (the marker did).
+    failed_cells: what cells that check something raised, but for those that use what is not there
+    while a notebook is graded. walls: what stood around the process.
     """
 
     name: str
@@ -69,23 +71,31 @@ class Mark:
         return round(earned * assignment.share(self.submitted), 2)
 
 
-def mark_notebook(path: Path, seconds: float, limits: Limits | None = None) -> Mark:
-    """Run one notebook and grade what it checks. Raises nothing of the notebook's making.
+def mark_submission(submission: Submission, seconds: float, limits: Limits | None = None) -> Mark:
+    """Run one notebook and grade what it checks. Raises nothing: what goes wrong is in the mark.
 
     seconds: for all its cells and checks. limits: of each check.
     """
     try:
-        submission = read_submission(path)
+        return _mark(submission, submission.cells(), seconds, limits or Limits())
     except UnreadableError as error:
-        return Mark(str(path), end="unreadable", problem=str(error))
-    return _mark(submission, seconds, limits or Limits())
+        return Mark(submission.name, submission.digest, end="unreadable", problem=str(error))
+    except Exception as error:  # ours; the marks of the others are not to be lost over it
+        return _failed(submission, f"{type(error).__name__}: {error}")
 
 
-def _mark(submission: Submission, seconds: float, limits: Limits) -> Mark:
+def _failed(submission: Submission, why: str) -> Mark:
+    problem = f"made the marker fail ({why[:200]}); grade it by itself, and tell us"
+    return Mark(submission.name, submission.digest, end="failed", problem=problem)
+
+
+def _mark(
+    submission: Submission, cells: list[tuple[int, str]], seconds: float, limits: Limits
+) -> Mark:
     verdicts: dict[str, Verdict] = {}
     failed: list[tuple[int, str]] = []
-    sources = defaultdict(str, submission.cells)
-    with Session(submission.cells, limits, seconds) as session:
+    sources = defaultdict(str, cells)
+    with Session(cells, limits, seconds) as session:
         for event in session.events():
             if isinstance(event, Checked):
                 exercise = find(event.exercise_id, event.seed)
@@ -100,7 +110,7 @@ def _mark(submission: Submission, seconds: float, limits: Limits) -> Mark:
         submission.digest,
         verdicts,
         session.end,
-        failed_cells=tuple(failed),
+        failed_cells=tuple(failed[:MAX_FAILED_CELLS]),
         walls=tuple(session.walls),
     )
 
@@ -129,15 +139,29 @@ def mark_all(
 
     Each marker is a process of its own, and so is each notebook: what one does reaches no other.
     """
+    submissions = [read_submission(path) for path in paths]  # all, before the first is run
     marks: dict[int, Mark] = {}
+
+    def keep(number: int, mark: Mark) -> None:
+        path = paths[number]
+        submitted = times.get(str(path), times.get(path.name))
+        marks[number] = replace(mark, submitted=submitted)
+        told(marks[number])
+
+    again = []  # those whose marker ended, with the ones beside them
     with ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(mark_notebook, path, seconds): i for i, path in enumerate(paths)}
+        running = {pool.submit(mark_submission, s, seconds): i for i, s in enumerate(submissions)}
         for future in as_completed(running):
-            number = running[future]
-            path = paths[number]
-            submitted = times.get(str(path), times.get(path.name))
-            marks[number] = replace(future.result(), submitted=submitted)
-            told(marks[number])
+            try:
+                keep(running[future], future.result())
+            except BrokenProcessPool:
+                again.append(running[future])
+    for number in sorted(again):
+        with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
+            try:
+                keep(number, pool.submit(mark_submission, submissions[number], seconds).result())
+            except BrokenProcessPool:
+                keep(number, _failed(submissions[number], "its process ended"))
     return [marks[number] for number in range(len(paths))]
 
 

@@ -48,6 +48,7 @@ from annotated_transformer.exercises.instructor.wire import Channel, ClosedError
 
 WORKER = Path(__file__).with_name("worker.py")
 STARTING_SECONDS = 60.0
+ALL_WALLS = ("namespaces", "mounts", "files", "limits")
 GRACE = 2.0  # the worker stops a slow candidate itself; this much later we stop the worker
 MAX_CALLS = 20_000  # of functions that stayed here, by one candidate
 MAX_CALL_NUMBERS = 5_000  # in the arguments of one such call
@@ -93,9 +94,12 @@ class Session:
         self.end = ""  # "finished", "time", "crashed" once it has ended
         self.scratch = tempfile.mkdtemp(prefix="annotated-transformer-")
         ours, theirs = socket.socketpair()
+        ours.setblocking(False)
         self._socket, self.channel = ours, Channel(ours.fileno())
+        self.started = False
+        self.candidate_end: CandidateEndedError | None = None
         self.process = subprocess.Popen(
-            [sys.executable, "-I", str(WORKER), str(theirs.fileno())],
+            [sys.executable, "-I", str(WORKER), str(theirs.fileno()), self.scratch],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -108,12 +112,11 @@ class Session:
         threading.Thread(target=self._drain, daemon=True).start()
         job = {
             "cells": list(cells),
-            "scratch": self.scratch,
             "seconds": limits.seconds,
             "limits": asdict(replace(limits, seconds=seconds)),
         }
-        with contextlib.suppress(ClosedError):
-            self.channel.send(wire.READY, json.dumps(job).encode())
+        with contextlib.suppress(ClosedError, TooLateError):
+            self.channel.send(wire.READY, json.dumps(job).encode(), self.deadline)
 
     def __enter__(self) -> "Session":
         return self
@@ -132,30 +135,44 @@ class Session:
 
     def events(self) -> Iterator[Event]:
         """What happens in the notebook, in order; ends with it, and says in `end` how."""
-        try:
-            while not self.end:
-                kind, data = self._receive(self.deadline)
-                if kind == wire.READY:
-                    self.walls = [str(wall) for wall in unpack(data)]
-                    self.deadline = time.monotonic() + self.seconds
-                elif kind == wire.CHECK:
-                    exercise_id, seed = unpack(data)
-                    yield Checked(str(exercise_id), int(seed))
-                elif kind == wire.CELL_FAILED:
-                    number, skipped, failure = unpack(data)
-                    text = f"{failure['class_name']}: {failure['message']}"
-                    yield CellFailed(int(number), bool(skipped), text[:300])
-                elif kind == wire.DONE:
-                    self.end = "finished"
-        except (ClosedError, TooLateError, ValueError, TypeError, KeyError) as problem:
-            self.end = "time" if isinstance(problem, TooLateError) else "crashed"
+        while not self.end:
+            try:
+                event = self._next_event()
+            except TooLateError:
+                self.end = "time"
+            except Exception:  # the stream has ended, or holds what no worker of ours sends
+                self.end = "crashed"
+            else:
+                if event is not None:
+                    yield event
         self.stop()
+
+    def _next_event(self) -> Event | None:
+        """The next frame as an event; None for one that is none."""
+        kind, data = self.channel.receive(self.deadline)
+        if kind == wire.READY and not self.started:
+            self.started = True
+            self.walls = [str(wall) for wall in unpack(data) if wall in ALL_WALLS]
+            self.deadline = time.monotonic() + self.seconds
+        elif kind == wire.READY:
+            raise ValueError("damaged value: a second beginning")
+        elif kind == wire.CHECK:
+            exercise_id, seed = unpack(data)
+            return Checked(str(exercise_id), int(seed))
+        elif kind == wire.CELL_FAILED:
+            number, skipped, failure = unpack(data)
+            error = f"{failure['class_name']}: {failure['message']}"
+            return CellFailed(int(number), bool(skipped), error[:300])
+        elif kind == wire.DONE:
+            self.end = "finished"
+        return None
 
     def grade(self, exercise: Exercise) -> Report:
         """The report on the candidate that is being checked. Call it once after each `Checked`."""
-        run = Run()
+        run, self.candidate_end = Run(), None
         try:
-            is_open, is_callable, class_name = self._ask(wire.LOOK, pack(exercise.starter))
+            told = self._ask(wire.LOOK, pack(exercise.starter))
+            is_open, is_callable, class_name = told
             if is_open is True:
                 return not_attempted(exercise)
             if is_callable is not True:
@@ -167,18 +184,17 @@ class Session:
             run.end = "finished"
         except CandidateEndedError as ended:
             run.end = ended.end
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError):
             run.end = "damaged"
         finally:
-            with contextlib.suppress(ClosedError):
-                self.channel.send(wire.FINISH)
+            self.decline()
         with pristine():
             return judge(exercise, run, self.limits)
 
     def decline(self) -> None:
-        """Let the notebook go on without asking its candidate: there is no such exercise."""
-        with contextlib.suppress(ClosedError):
-            self.channel.send(wire.FINISH)
+        """Let the notebook go on: nothing more is asked of the candidate."""
+        with contextlib.suppress(ClosedError, TooLateError):
+            self.channel.send(wire.FINISH, deadline=min(self.deadline, time.monotonic() + GRACE))
 
     def _run_case(self, exercise: Exercise, index: int) -> bytes:
         """Call the candidate on one case; where the case observes it, the observer runs here."""
@@ -209,7 +225,10 @@ class Session:
             arguments = make_call(exercise, index, dtype)
             return arguments.args, dict(arguments.kwargs)
 
-        return run_once(lambda *args, **kwargs: observe(candidate, *args, **kwargs), make, False)
+        result = run_once(lambda *args, **kwargs: observe(candidate, *args, **kwargs), make, False)
+        if self.candidate_end is not None:  # which `run_once` has taken for the candidate's own
+            raise self.candidate_end
+        return result
 
     def _call(self, dtype: str, given: Any, gradient: bool) -> dict[str, Any]:
         functions: list[Callable[..., Any]] = []
@@ -220,33 +239,41 @@ class Session:
         return reply
 
     def _ask(self, kind: int, data: bytes, functions: Sequence[Callable[..., Any]] = ()) -> Any:
-        """Send a request and serve what the candidate asks meanwhile, until its answer comes."""
+        """Send a request and serve what the candidate asks meanwhile, until its answer comes.
+
+        Raises CandidateEndedError, now and whenever this candidate is asked again.
+        """
+        if self.candidate_end is None:
+            try:
+                return self._served_reply(kind, data, functions)
+            except TooLateError:
+                self.stop()
+                self.candidate_end = CandidateEndedError("time")
+            except ClosedError:
+                self.candidate_end = CandidateEndedError("crashed")
+            except ValueError:
+                self.candidate_end = CandidateEndedError("damaged")
+            except CandidateEndedError as ended:
+                self.candidate_end = ended
+        raise self.candidate_end
+
+    def _served_reply(self, kind: int, data: bytes, functions: Sequence[Callable[..., Any]]) -> Any:
         graphs: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
         deadline = min(self.deadline, time.monotonic() + self.limits.seconds + GRACE)
-        try:
-            self.channel.send(kind, data)
-            for _ in range(MAX_CALLS):
-                kind, answer = self._receive(deadline)
-                if kind == wire.REPLY:
-                    return unpack(answer)
-                if kind == wire.CALL:
-                    self.channel.send(wire.REPLY, _served(answer, functions, graphs))
-                elif kind == wire.BACKWARD:
-                    self.channel.send(wire.REPLY, _gradients(answer, graphs))
-                elif kind == wire.CHECKED:
-                    end, status = unpack(answer)
-                    raise CandidateEndedError("time" if end == "time" else end_of(int(status)))
-                else:
-                    raise ValueError("damaged value: an unexpected frame")
-        except ClosedError:
-            raise CandidateEndedError("crashed") from None
-        except TooLateError:
-            self.stop()
-            raise CandidateEndedError("time") from None
-        raise ValueError("damaged value: too many calls")
-
-    def _receive(self, deadline: float) -> tuple[int, bytes]:
-        return self.channel.receive(deadline)
+        self.channel.send(kind, data, deadline)
+        for _ in range(MAX_CALLS):
+            kind, answer = self.channel.receive(deadline)
+            if kind == wire.REPLY:
+                return unpack(answer)
+            if kind == wire.CALL:
+                self.channel.send(wire.REPLY, _served(answer, functions, graphs), deadline)
+            elif kind == wire.BACKWARD:
+                self.channel.send(wire.REPLY, _gradients(answer, graphs), deadline)
+            elif kind == wire.CHECKED:
+                raise CandidateEndedError(_end(unpack(answer)))
+            else:
+                break
+        raise ValueError("damaged value: an unexpected frame, or too many calls")
 
     def _drain(self) -> None:
         """Read what the notebook prints and forget it, so that it never has to wait for us."""
@@ -254,6 +281,13 @@ class Session:
         with contextlib.suppress(OSError, ValueError), self.process.stdout as stream:
             while os.read(stream.fileno(), 65536):
                 pass
+
+
+def _end(told: Any) -> str:
+    """Why the candidate's process ended, from the CHECKED frame, which may be forged."""
+    if not isinstance(told, list) or len(told) != 2 or not isinstance(told[1], int):
+        return "damaged"
+    return "time" if told[0] == "time" else end_of(told[1])
 
 
 def _environment(scratch: str) -> dict[str, str]:
@@ -272,7 +306,7 @@ def _served(
     try:
         number, call, args, kwargs, differentiated = to_tensors(unpack(data))
         leaves = floating_tensors((args, kwargs))
-        if sum(leaf.numel() for leaf in leaves) > MAX_CALL_NUMBERS:
+        if _numbers((args, kwargs)) > MAX_CALL_NUMBERS:
             raise ValueError(f"a given function was called on over {MAX_CALL_NUMBERS} numbers")
         for leaf, wanted in zip(leaves, differentiated, strict=False):
             leaf.requires_grad_(wanted is True)
@@ -282,6 +316,15 @@ def _served(
         return pack({"value": value})
     except Exception as error:
         return pack({"failure": describe_failure(error)})
+
+
+def _numbers(tree: Any) -> int:
+    """How many numbers the tensors within lists, tuples and dictionaries hold."""
+    if isinstance(tree, Tensor):
+        return tree.numel()
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    return sum(map(_numbers, tree)) if isinstance(tree, (list, tuple)) else 0
 
 
 def _gradients(data: bytes, graphs: dict[int, tuple[list[Tensor], list[Tensor]]]) -> bytes:

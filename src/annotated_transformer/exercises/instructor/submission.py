@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from annotated_transformer.errors import WorkError
 
 MAX_BYTES = 32 * 2**20
 MAX_CELLS = 2_000
+MAX_SPECIAL_LINES = 50  # magics, shell commands, questions in one cell
+SPECIAL = re.compile(r"^\s*[%!?]|[%!]\w|\?\s*$")
 
 
 class UnreadableError(WorkError):
@@ -18,27 +21,39 @@ class UnreadableError(WorkError):
 
 @dataclass(frozen=True)
 class Submission:
-    """cells: number (from 1, over all cells) and source of each code cell. digest: SHA-256."""
+    """The bytes of a file, as they were before any notebook of the class was run."""
 
     name: str
-    digest: str
-    cells: tuple[tuple[int, str], ...]
+    data: bytes = b""
+    problem: str = ""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file; empty where it could not be read."""
+        return hashlib.sha256(self.data).hexdigest() if self.data else ""
+
+    def cells(self) -> list[tuple[int, str]]:
+        """Number (from 1, over all cells) and source of each code cell. Raises UnreadableError."""
+        if self.problem:
+            raise UnreadableError(self.problem)
+        try:
+            tree = json.loads(self.data)
+        except (ValueError, RecursionError):
+            raise UnreadableError("is not a notebook (no JSON); save it as .ipynb") from None
+        return _code_cells(tree)
 
 
 def read_submission(path: Path) -> Submission:
-    """Read a notebook. Raises UnreadableError for what is none; nothing in it is trusted."""
+    """Take the bytes of a file; what is wrong with it is said when its cells are asked for."""
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise UnreadableError(f"cannot be read ({error.strerror or error})") from None
+        return Submission(str(path), problem=f"cannot be read ({error.strerror or error})")
     if len(data) > MAX_BYTES:
-        raise UnreadableError(f"is larger than {MAX_BYTES // 2**20} MiB; clear its outputs")
-    try:
-        tree = json.loads(data)
-    except (ValueError, RecursionError):
-        raise UnreadableError("is not a notebook (no JSON); save it as .ipynb") from None
-    return Submission(str(path), hashlib.sha256(data).hexdigest(), tuple(_code_cells(tree)))
+        problem = f"is larger than {MAX_BYTES // 2**20} MiB; clear its outputs"
+        return Submission(str(path), problem=problem)
+    return Submission(str(path), data)
 
 
 def _code_cells(tree: Any) -> list[tuple[int, str]]:
@@ -58,10 +73,13 @@ def _code_cells(tree: Any) -> list[tuple[int, str]]:
 
 def _as_python(source: str) -> str:
     """Magics and shell lines as the calls that IPython makes of them; anything else as it is."""
+    special = [line for line in source.splitlines() if SPECIAL.search(line)]
+    if not special or len(special) > MAX_SPECIAL_LINES:
+        return source
     from IPython.core.inputtransformer2 import TransformerManager
 
     try:
         python: str = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
-        return python
-    except SyntaxError:  # the cell will say so itself when it is run
+    except Exception:  # the cell will say so itself when it is run
         return source
+    return python

@@ -9,8 +9,8 @@ from typing import Any
 from annotated_transformer.exercises.catalogue import catalogue
 from annotated_transformer.exercises.instructor.assignment import Assignment
 from annotated_transformer.exercises.instructor.marking import Mark
+from annotated_transformer.exercises.instructor.session import ALL_WALLS
 
-ALL_WALLS = ("namespaces", "files", "limits")
 _ENDS = {
     "time": "stopped at its time limit; what comes after has no verdict",
     "crashed": "its process ended itself; what comes after has no verdict",
@@ -102,20 +102,26 @@ def as_text(marks: Sequence[Mark], assignment: Assignment) -> str:
 def _paragraph(mark: Mark, assignment: Assignment) -> list[str]:
     late = assignment.share(mark.submitted)
     share = f", late: {late:.0%} of the points count" if late < 1 else ""
-    lines = [f"{mark.name}: {mark.points(assignment):g} of {_total(assignment):g} points{share}"]
+    points = f"{mark.points(assignment):g} of {_total(assignment):g} points{share}"
+    lines = [f"{one_line(mark.name)}: {points}"]
     if mark.problem:
-        lines.append(f"  not graded: it {mark.problem}")
+        lines.append(f"  not graded: it {one_line(mark.problem)}")
     if mark.end in _ENDS:
         lines.append(f"  {_ENDS[mark.end]}")
     width = max((len(name) for name in assignment.points), default=0)
-    for name, points in assignment.points.items():
+    for name, of in assignment.points.items():
         verdict = mark.verdict(name)
-        why = ", ".join(verdict.mistakes) or verdict.finding
+        why = one_line(", ".join(verdict.mistakes) or verdict.finding)
         why = f"  {why}" if verdict.state == "wrong" else ""
-        earned = f"{points * verdict.share:g}/{points:g}"
+        earned = f"{of * verdict.share:g}/{of:g}"
         lines.append(f"  {name.ljust(width)}  {earned:>7}  {verdict.state}{why}")
-    lines += [f"  cell {number} raised {text}" for number, text in mark.failed_cells]
+    lines += [f"  cell {number} raised {one_line(text)}" for number, text in mark.failed_cells]
     return lines
+
+
+def one_line(text: str) -> str:
+    """Text that a notebook or a file's name brought in, so that it can pretend to be no other."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def misconceptions(
@@ -143,5 +149,5 @@ def _total(assignment: Assignment) -> float:
 
 def _walls(marks: Sequence[Mark]) -> list[str]:
     """The walls that stood around every notebook that was run."""
-    run = [mark for mark in marks if mark.end != "unreadable"]
+    run = [mark for mark in marks if mark.end not in ("unreadable", "failed")]
     return [wall for wall in ALL_WALLS if run and all(wall in mark.walls for mark in run)]

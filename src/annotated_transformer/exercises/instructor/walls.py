@@ -1,25 +1,33 @@
-"""The kernel's own walls around a process: namespaces and Landlock. Linux only.
+"""The kernel's own walls around a process: namespaces, mounts, Landlock. Linux only.
 
 Each function puts up one wall and returns whether it stands: an old kernel, a container that
 forbids it or another system leaves it out, and the marks say so. Imports the standard library only.
-References: unshare(2), user_namespaces(7), landlock(7), prctl(2).
+References: unshare(2), user_namespaces(7), mount_setattr(2), landlock(7), capset(2), prctl(2).
 """
 
 import ctypes
 import os
+import resource
 import signal
 import struct
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-_NEW_USER, _NEW_PROCESSES, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x20000000, 0x40000000, 0x08000000
+_NEW_USER, _NEW_PROCESSES, _NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
+_NEW_IPC, _NEW_MOUNTS = 0x08000000, 0x00020000
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXEC = 1, 2, 4, 8  # flags of mount(2) and mount_setattr(2)
+_RECURSIVE, _PRIVATE, _AT_RECURSIVE, _AT_CWD = 0x4000, 0x40000, 0x8000, -100
+_MOUNT_SETATTR = 442
 _PARENT_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38  # options of prctl(2)
+_CAPABILITIES_VERSION = 0x20080522
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls, on every architecture
 _READ_FILE, _READ_FOLDER, _WRITE_FILE, _TRUNCATE = 1 << 2, 1 << 3, 1 << 1, 1 << 14
 _FILE_RIGHTS = 0b111 | _TRUNCATE | 1 << 15  # execute, write, read, truncate, device control
 _RIGHTS_BY_VERSION = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/sys", "/dev")
+SCRATCH_SIZE = "size=128m,nr_inodes=2000"  # of all that a notebook writes
+MAX_PROCESSES = 64
 
 
 def enter_namespaces() -> bool:
@@ -31,8 +39,8 @@ def enter_namespaces() -> bool:
     if sys.platform != "linux":
         return False
     user, group = os.getuid(), os.getgid()
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_NEW_USER | _NEW_PROCESSES | _NEW_NETWORK | _NEW_IPC) != 0:
+    worlds = _NEW_USER | _NEW_PROCESSES | _NEW_NETWORK | _NEW_IPC | _NEW_MOUNTS
+    if _libc().unshare(worlds) != 0:
         return False
     try:
         Path("/proc/self/setgroups").write_text("deny")
@@ -43,21 +51,48 @@ def enter_namespaces() -> bool:
     return True
 
 
+def freeze_mounts(scratch: str) -> bool:
+    """Nothing can be changed any more, no mode and no date, but in `scratch`, which is bounded.
+
+    For the first process of the new namespaces; what it may do with them is given up afterwards.
+    """
+    libc = _libc()
+    if libc.mount(None, b"/", None, _RECURSIVE | _PRIVATE, None) != 0:
+        return False
+    attributes = struct.pack("<4Q", _READ_ONLY, 0, 0, 0)
+    root = (_MOUNT_SETATTR, _AT_CWD, b"/", _AT_RECURSIVE, attributes, len(attributes))
+    if libc.syscall(*root) != 0:
+        return False
+    place, quiet = os.fsencode(scratch), _NO_SUID | _NO_DEVICES | _NO_EXEC
+    stands = libc.mount(b"tmpfs", place, b"tmpfs", quiet, SCRATCH_SIZE.encode()) == 0
+    libc.mount(b"proc", b"/proc", b"proc", quiet | _READ_ONLY, None)  # its own processes only
+    return stands
+
+
+def give_up_powers() -> None:
+    """No capability is left, also not within the namespaces, and only a few processes may start."""
+    libc = _libc()
+    resource.setrlimit(resource.RLIMIT_NPROC, (MAX_PROCESSES, MAX_PROCESSES))
+    header = struct.pack("<Ii", _CAPABILITIES_VERSION, 0)
+    if libc.capset(header, bytes(24)) != 0:
+        raise OSError(ctypes.get_errno(), "the capabilities cannot be given up")
+
+
 def die_with_parent() -> None:
     """Ask the kernel to kill this process when the one that started it ends."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+        _libc().prctl(_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
 
 
-def restrict_files(scratch: str, hidden: str) -> bool:
-    """Only `scratch` may be changed; only the system, Python and its libraries may be read.
+def restrict_files(scratch: str, hidden: Sequence[Path]) -> bool:
+    """Only `scratch` may be written; only the system, Python and its libraries may be read.
 
-    hidden: a folder that cannot be read even where it lies among the libraries. Nothing can be
+    hidden: folders that cannot be read even where they lie among the libraries. Nothing can be
     executed any more, nor, on newer kernels, a TCP connection made or a process outside signalled.
     """
     if sys.platform != "linux":
         return False
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = _libc()
     version = libc.syscall(_CREATE_RULESET, None, 0, 1)
     if version < 1:
         return False
@@ -79,22 +114,23 @@ def restrict_files(scratch: str, hidden: str) -> bool:
         os.close(rules)
 
 
-def _allowed(scratch: str, hidden: str, everything: int) -> Iterator[tuple[Path, int]]:
+def _allowed(scratch: str, hidden: Sequence[Path], everything: int) -> Iterator[tuple[Path, int]]:
     read = _READ_FILE | _READ_FOLDER
     yield Path(scratch), everything
     yield Path(os.devnull), _READ_FILE | _WRITE_FILE | _TRUNCATE
-    roots = {*map(Path, _SYSTEM), *map(Path, (sys.prefix, sys.base_prefix)), *map(Path, sys.path)}
-    for root in sorted(root.resolve() for root in roots if root.is_absolute() and root.exists()):
-        for path in without(root, Path(hidden).resolve()):
+    secret = [path.resolve() for path in hidden]
+    roots = {*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix)}
+    for root in sorted(root.resolve() for root in roots if root.exists()):
+        for path in without(root, secret):
             yield path, read
         yield root, _READ_FOLDER  # imports list folders; names alone give nothing away
 
 
-def without(root: Path, hidden: Path) -> Iterable[Path]:
-    """The paths that together hold all of `root` but `hidden`."""
-    if hidden == root or root.is_relative_to(hidden):
+def without(root: Path, hidden: Sequence[Path]) -> list[Path]:
+    """The paths that together hold all of `root` but the hidden ones."""
+    if any(root.is_relative_to(one) for one in hidden):
         return []
-    if not hidden.is_relative_to(root):
+    if not any(one.is_relative_to(root) for one in hidden):
         return [root]
     return [path for child in sorted(root.iterdir()) for path in without(child, hidden)]
 
@@ -111,3 +147,7 @@ def _allow(libc: ctypes.CDLL, rules: int, path: Path, rights: int) -> None:
             libc.syscall(_ADD_RULE, rules, 1, struct.pack("<Qi", rights, descriptor), 0)
     finally:
         os.close(descriptor)
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

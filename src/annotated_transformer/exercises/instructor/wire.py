@@ -21,8 +21,18 @@ from annotated_transformer.exercises.grader.values import (
     to_tensors,
 )
 
+# Who may send what, and when. The worker speaks first.
+#
+#   worker  READY         once, before any cell: the walls that stand
+#   worker  CELL_FAILED   between checks
+#   worker  CHECK         begins a check and gives it the next number; then the marker leads:
+#     marker LOOK, RUN      one at a time, each answered by REPLY; while it is being answered
+#     worker CALL, BACKWARD may come, and the marker answers each by REPLY
+#     marker FINISH         ends it, from the marker's side
+#   worker  CHECKED       the candidate's process has ended, by itself or by FINISH
+#   worker  DONE          once, after all cells
 _FRAME = struct.Struct("<BIQ")  # kind, number of the check, bytes that follow
-MAX_FRAME = 256 * 2**20
+MAX_FRAME = 64 * 2**20
 (
     READY,  # the walls stand: their names
     CHECK,  # a cell checks a candidate: exercise, seed
@@ -58,14 +68,18 @@ class Channel:
         self._read, self._write, self._clock = os.read, os.write, time.monotonic
         self._select = select.select
 
-    def send(self, kind: int, payload: bytes = b"") -> None:
-        """Send one frame. Raises ClosedError."""
+    def send(self, kind: int, payload: bytes = b"", deadline: float | None = None) -> None:
+        """Send one frame. Raises ClosedError, TooLateError where the other side does not read."""
         data = memoryview(_FRAME.pack(kind, self.check, len(payload)) + payload)
-        try:
-            while data:
+        while data:
+            try:
                 data = data[self._write(self.descriptor, data) :]
-        except OSError as error:
-            raise ClosedError(str(error)) from None
+            except BlockingIOError:  # a descriptor that does not block, which the marker's is
+                left = None if deadline is None else max(deadline - self._clock(), 0.0)
+                if not self._select([], [self.descriptor], [], left)[1]:
+                    raise TooLateError from None
+            except OSError as error:
+                raise ClosedError(str(error)) from None
 
     def receive(self, deadline: float | None = None) -> tuple[int, bytes]:
         """The next frame; `deadline` by the monotonic clock. Raises ClosedError, TooLateError."""

@@ -48,7 +48,11 @@ def load_all() -> SimpleNamespace:
 
 
 class Gate:
-    """Open while this process itself does what a notebook may not: fork, set limits, kill."""
+    """Open while this process itself does what a notebook may not: fork, kill.
+
+    Like the rest of the audit hook it stands in the same interpreter as the cells, which can reach
+    it: it is against accidents. The walls are the kernel's.
+    """
 
     def __init__(self) -> None:
         self.is_open = False
@@ -71,7 +75,7 @@ class Worker:
     ) -> None:
         self.job, self.channel, self.gate, self.modules = job, channel, gate, modules
         self.fork = os.fork if sys.platform == "linux" else None
-        # Bound here, while they are genuine: a cell may replace what `os` and `time` hold.
+        # Bound here, while they are genuine, so that a careless patch of `os` breaks no check.
         self.waitpid, self.kill, self.leave, self.getpid = os.waitpid, os.kill, os._exit, os.getpid
         self.clock, self.sleep, self.owner = time.monotonic, time.sleep, os.getpid()
 
@@ -162,9 +166,10 @@ class Worker:
 
 
 def main() -> None:
-    """Read the job, put up the walls, run the cells."""
+    """Put up the walls, read the job, run the cells."""
     walls = load("instructor.walls")
-    channel_end = int(sys.argv[1])
+    channel_end, scratch = int(sys.argv[1]), sys.argv[2]
+    walls.die_with_parent()
     stands = ["namespaces"] if walls.enter_namespaces() else []
     if stands:
         pid = os.fork()
@@ -172,17 +177,19 @@ def main() -> None:
             os.waitpid(pid, 0)
             os._exit(0)
         walls.die_with_parent()
+        stands += ["mounts"] if walls.freeze_mounts(scratch) else []
+        walls.give_up_powers()
+    os.chdir(scratch)
     modules = load_all()
     wire = modules.wire
     channel = wire.Channel(channel_end)
     job = json.loads(channel.receive()[1])
-    os.environ["TMPDIR"] = os.environ["HOME"] = job["scratch"]
-
-    stands += ["files"] if walls.restrict_files(job["scratch"], str(PACKAGE_FOLDER)) else []
+    hidden = {PACKAGE_FOLDER, *(Path(root) / PACKAGE_FOLDER.name for root in sys.path if root)}
+    stands += ["files"] if walls.restrict_files(scratch, sorted(hidden)) else []
     gate = Gate()
     limits = modules.confinement.Limits(**job["limits"])
     exempt = lambda: gate.is_open  # noqa: E731
-    modules.confinement.confine(limits, job["scratch"], 1, exempt, str(PACKAGE_FOLDER))
+    modules.confinement.confine(limits, scratch, 1, exempt, str(PACKAGE_FOLDER))
     worker = Worker(job, channel, gate, modules)
     notebook = ModuleType("__main__")
     names = vars(notebook)
