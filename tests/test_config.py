@@ -4,9 +4,11 @@ import json
 from dataclasses import FrozenInstanceError
 
 import pytest
+import torch
 
 from annotated_transformer.config import PRESETS, TransformerConfig
 from annotated_transformer.table3 import TABLE_3
+from annotated_transformer.transformer import Transformer
 
 
 def test_the_defaults_are_the_papers_base_model():
@@ -92,3 +94,26 @@ def test_a_foreign_dictionary_is_a_sentence():
         TransformerConfig.from_dict({"vocab_size": 9, "n_layer": 2})
     with pytest.raises(ValueError, match="lack vocab_size"):
         TransformerConfig.from_dict({"d_model": 8})
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm": "pre"},
+        {"positions": "learned", "max_positions": 9},
+        {"tie_embeddings": False, "attention_bias": True},
+        {"d_k": 7, "d_v": 9, "attention_bias": True},
+    ],
+)
+def test_parameters_are_counted_as_in_the_model(preset, changes):
+    config = TransformerConfig.preset(preset, 100, **changes)
+    with torch.device("meta"):
+        assert config.count_parameters() == Transformer(config).num_parameters()
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "d_model", "d_ff", "num_layers", "d_k"])
+def test_a_size_beyond_every_machine_is_refused(name):
+    with pytest.raises(ValueError, match=f"{name} = 9+: it must be at most 1,000,000,000"):
+        TransformerConfig(**{"vocab_size": 100, name: int("9" * 40)})

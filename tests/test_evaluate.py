@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from pathlib import Path
 
 import pytest
 
@@ -120,7 +122,63 @@ def test_an_unknown_split_names_those_there_are(run_dir, capsys):
     assert "no split 'tset'; it has train, valid, test" in capsys.readouterr().err
 
 
-def test_an_output_that_cannot_be_written_is_a_sentence(run_dir, capsys, tmp_path):
-    output = tmp_path / "missing" / "out.de"
-    assert main(["evaluate", "--run-dir", str(run_dir), "--output", str(output)]) == 1
+@pytest.mark.parametrize("output", ["missing/out.de", "."])
+def test_an_output_that_cannot_be_written_is_said_before_anything_is_translated(
+    run_dir, capsys, tmp_path, searches, output
+):
+    assert main(["evaluate", "--run-dir", str(run_dir), "--output", str(tmp_path / output)]) == 1
     assert "translations cannot be written to" in capsys.readouterr().err
+    assert searches == []
+
+
+def test_trying_the_output_changes_nothing(run_dir, capsys, tmp_path):
+    old = tmp_path / "old.de"
+    old.write_text("precious\n")
+    for output in (old, tmp_path / "new.de"):
+        call = ["evaluate", "--run-dir", str(run_dir), "--output", str(output)]
+        assert main([*call, "--split", "tset"]) == 2
+    assert old.read_text() == "precious\n"
+    assert not (tmp_path / "new.de").exists()
+
+
+def test_an_output_lost_on_the_way_loses_neither_scores_nor_translations(
+    run_dir, capsys, tmp_path, monkeypatch
+):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+
+    def translate(model, vocabulary, sentences, **others):
+        folder.rmdir()
+        return ["ein Hund ."] * len(sentences)
+
+    monkeypatch.setattr("annotated_transformer.cli.evaluate.translate_sentences", translate)
+    output = folder / "out.de"
+    assert main(["evaluate", "--run-dir", str(run_dir), "--output", str(output)]) == 1
+    said = capsys.readouterr()
+    assert "|tok:13a|" in said.out
+    rescued = Path(re.search(r"They are in (\S+) instead", said.err)[1])
+    assert rescued.read_text("utf-8") == "ein Hund .\n" * 3
+    rescued.unlink()
+
+
+def test_alpha_is_not_chosen_on_the_scored_sentences_under_another_name(
+    run_dir, capsys, tmp_path, searches
+):
+    folder = write_corpus(tmp_path / "corpus")
+    for language in ("en", "de"):
+        lines = (folder / f"test.{language}").read_text("utf-8").splitlines()
+        (folder / f"test_again.{language}").write_text(
+            "\n".join([*reversed(lines), "one more"]) + "\n", "utf-8"
+        )
+    options = ["--data-dir", str(folder), "--alpha-from", "test_again"]
+    assert main(["evaluate", "--run-dir", str(run_dir), *options]) == 2
+    assert "all 3 sentences of test, which is scored, also stand in" in capsys.readouterr().err
+    assert searches == []
+
+
+def test_sentences_that_stand_in_both_splits_are_counted(run_dir, capsys, searches):
+    call = ["evaluate", "--run-dir", str(run_dir), "--format", "json", "--alpha-from", "valid"]
+    assert main(call) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["sentences_also_there"] == 2
+    assert "2 of the 3 sentences of test also stand in valid" in said.err

@@ -264,11 +264,37 @@ def test_there_is_nothing_to_resume(tmp_path, capsys):
         (["--steps", "0"], ["steps = 0", "positive"]),
         (["--dropout", "1.5"], ["dropout = 1.5"]),
         (["--average", "9"], ["average = 9", "keep"]),
+        (["--seed", "9" * 20], ["seed = 99999999999999999999", "at most"]),
+        (["--seed", "-1"], ["seed = -1"]),
+        (["--vocab-size", "9" * 20], ["vocab_size = 99999999999999999999", "at most"]),
+        (["--steps", "9" * 20], ["steps = 9", "at most"]),
+        (["--preset", "tiny/N=999999999"], ["N = 999,999,999", "parameters", "GiB"]),
+        (["--preset", "tiny/d_ff=999999999"], ["d_ff = 999,999,999", "parameters", "GiB"]),
+        (["--preset", "tiny/d_model=" + 60 * "2"], ["d_model", "at most"]),
     ],
 )
 def test_a_wrong_call_is_a_sentence_and_leaves_nothing(tmp_path, capsys, options, parts):
     assert train(tmp_path / "run", *RECIPE, *options) == 2
     refused(capsys, *parts)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_learned_table_of_positions_must_hold_every_sentence(tmp_path, capsys):
+    """Said before anything is trained, not as a traceback after the first epoch."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for name, lines in {"train": ["a b"] * 9, "valid": ["a b", "a " * 1100]}.items():
+        for language in ("en", "de"):
+            (folder / f"{name}.{language}").write_text("\n".join(lines) + "\n", "utf-8")
+    call = ["--data-dir", str(folder), "--epochs", "1", "--preset", "tiny/N=1", "--device", "cpu"]
+    learned = [*call, "--positions", "learned"]
+    assert train(tmp_path / "run", *learned) == 2
+    refused(capsys, "line 2 of the validation sentences has 1,101 tokens", "ends at 1,024")
+    for language in ("en", "de"):
+        (folder / f"valid.{language}").write_text("a b\n")
+        (folder / f"train.{language}").write_text("a b\n" * 9 + "a " * 1100 + "\n")
+    assert train(tmp_path / "run", *learned, "--max-length", "2000") == 2
+    refused(capsys, "line 10 of the training sentences has 1,101 tokens", "--max-length 1024")
     assert not (tmp_path / "run").exists()
 
 

@@ -148,7 +148,22 @@ def test_standard_input_line_by_line_and_an_empty_line_stays_empty(run_dir, caps
 def test_standard_input_that_is_not_utf_8_is_a_sentence(run_dir, capsys, typed):
     typed("a dog .\nläuft\n".encode("latin-1"))
     assert main(["translate", "--run-dir", str(run_dir)]) == 2
-    assert "line 2 of standard input is not UTF-8" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "line 2 of standard input is not UTF-8" in said.err
+    assert len(said.out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("options", [[], ["--format", "json"]])
+def test_the_lines_before_one_that_is_not_utf_8_are_translated(run_dir, capsys, typed, options):
+    call = ["translate", "--run-dir", str(run_dir), *options]
+    typed(b"a dog .\n\ntwo dogs run .\n")
+    assert main(call) == 0
+    good = capsys.readouterr().out
+    typed(b"a dog .\n\ntwo dogs run .\nl\xe4uft\na dog .\n")
+    assert main(call) == 2
+    said = capsys.readouterr()
+    assert said.out == good
+    assert "line 4 of standard input is not UTF-8" in said.err
 
 
 def test_beam_and_alpha_reach_the_search(run_dir, capsys, monkeypatch):
@@ -188,7 +203,15 @@ def test_attention_comes_as_one_json_object(run_dir, capsys):
     assert empty == {"source": "", "hypotheses": [], "attention": None}
 
 
-@pytest.mark.parametrize("options", [["--beam", "0"], ["--alpha", "-1"], ["--nbest", "many"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(["--beam", value] for value in ("0", "2000000", "9" * 20)),
+        *(["--alpha", value] for value in ("-1", "1e9", "nan", "inf")),
+        *(["--threads", value] for value in ("0", "99999999999", "9" * 20)),
+        ["--nbest", "many"],
+    ],
+)
 def test_a_search_without_meaning_is_a_wrong_call(run_dir, options, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["translate", "--run-dir", str(run_dir), *options, "a dog"])

@@ -6,6 +6,8 @@ from typing import Any, Literal, get_args
 Norm = Literal["post", "pre"]
 Positions = Literal["sinusoidal", "learned", "none"]
 
+LARGEST = 10**9  # of any size of a model: far more than a machine can hold
+
 # What a preset's name may change, in the paper's symbols: "base/h=1", "base/N=2,d_ff=1024".
 SYMBOLS = {
     "N": "num_layers",
@@ -68,12 +70,16 @@ class TransformerConfig:
         for name in ("vocab_size", "d_model", "d_ff", "num_heads", "num_layers", "max_positions"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: it must be at least 1.")
+            if getattr(self, name) > LARGEST:
+                raise ValueError(f"{name} = {getattr(self, name)}: it must be at most {LARGEST:,}.")
         for name in ("d_k", "d_v"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(
                     f"{name} = {getattr(self, name)}: it must be at least 1, or None for "
                     "d_model / num_heads."
                 )
+            if (getattr(self, name) or 1) > LARGEST:
+                raise ValueError(f"{name} = {getattr(self, name)}: it must be at most {LARGEST:,}.")
         for name in ("dropout", "attention_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(
@@ -93,6 +99,27 @@ class TransformerConfig:
             )
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ValueError(f"d_model = {self.d_model}: sinusoids need an even d_model.")
+
+    def count_parameters(self) -> int:
+        """How many numbers a model of this configuration learns, without building it."""
+        d, h = self.d_model, self.num_heads
+        d_k, d_v = self.d_k or d // h, self.d_v or d // h
+        attention = 2 * d * h * d_k + 2 * d * h * d_v
+        if self.attention_bias:
+            attention += 2 * h * d_k + h * d_v + d
+        feed_forward = 2 * d * self.d_ff + self.d_ff + d
+        norm = 2 * d
+        encoder_layer = attention + feed_forward + 2 * norm
+        decoder_layer = 2 * attention + feed_forward + 3 * norm
+        final_norms = 2 * norm if self.has_final_norm else 0
+        matrices = 1 if self.tie_embeddings else 3
+        tables = 2 * self.max_positions * d if self.positions == "learned" else 0
+        return (
+            self.num_layers * (encoder_layer + decoder_layer)
+            + final_norms
+            + matrices * self.vocab_size * d
+            + tables
+        )
 
     @property
     def has_final_norm(self) -> bool:

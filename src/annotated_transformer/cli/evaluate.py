@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -21,7 +22,13 @@ from annotated_transformer.cli.options import (
     print_lines,
     show_progress,
 )
-from annotated_transformer.data import Split, Vocabulary, encode_split, load_corpus
+from annotated_transformer.data import (
+    ParallelCorpus,
+    Split,
+    Vocabulary,
+    encode_split,
+    load_corpus,
+)
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.likelihood import Likelihood, split_likelihood
 from annotated_transformer.scoring import Score, lower_tokenised_bleu, score_corpus
@@ -63,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Translate, score, and say so."""
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
+    if arguments.output is not None:
+        check_writable(arguments.output)  # before the work, not after it
     model, vocabulary, config = load_run(arguments.run_dir, choose_device(arguments.device))
     corpus = load_corpus(
         arguments.data or (None if arguments.data_dir else config.data["name"]),
@@ -84,7 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
             f"--alpha-from {arguments.alpha_from} would choose the length penalty on the very "
             "split that is scored: name another split, such as valid."
         )
+    shared = None
     if arguments.alpha_from is not None:
+        shared = count_shared(arguments.split, split, arguments.alpha_from, corpus)
         tuning = try_alphas(translate, corpus[arguments.alpha_from], corpus.target_language)
         alpha = max(tuning, key=lambda tried: tried["score"])["alpha"]
     began, began_cpu = time.perf_counter(), time.process_time()
@@ -92,8 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
         split.source, alpha=alpha, progress=partial(show_progress, arguments.split)
     )
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
+    unwritten = None
     if arguments.output is not None:
-        write_lines(arguments.output, hypotheses)
+        unwritten = write_lines(arguments.output, hypotheses)
     scores = score_corpus(hypotheses, split.target, language=corpus.target_language)
     likelihood, left_out = likelihood_of(model, vocabulary, config, split)
     report = {
@@ -106,6 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
         "beam": arguments.beam,
         "alpha": alpha,
         "alpha_chosen_on": arguments.alpha_from,
+        "sentences_also_there": shared,
         "tuning": tuning,
         "lower_case_model": config.training.lowercase,
         "scores": [asdict(score) for score in scores],
@@ -122,7 +135,35 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(report)
     else:
         print_lines(as_text(report, scores, likelihood))
+    if unwritten is not None:
+        raise unwritten
     return 0
+
+
+def count_shared(name: str, scored: Split, alpha_from: str, corpus: ParallelCorpus) -> int:
+    """How many of the scored sentences also stand in the split that alpha is chosen on.
+
+    A few short captions may well stand in both, which is said. If all do, that split is the scored
+    one under another name.
+
+    Raises:
+        CallError: if all do.
+    """
+    there = {" ".join(line.split()) for line in corpus[alpha_from].source}
+    shared = sum(" ".join(line.split()) in there for line in scored.source)
+    if shared == len(scored):
+        raise CallError(
+            f"--alpha-from {alpha_from}: all {shared:,} sentences of {name}, which is scored, also "
+            f"stand in {alpha_from}, so the length penalty would be chosen on them: name another "
+            "split."
+        )
+    if shared:
+        print(
+            f"{shared:,} of the {len(scored):,} sentences of {name} also stand in {alpha_from}, "
+            "on which the length penalty is chosen",
+            file=sys.stderr,
+        )
+    return shared
 
 
 def try_alphas(
@@ -157,13 +198,41 @@ def length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     )
 
 
-def write_lines(path: Path, lines: Sequence[str]) -> None:
-    """One translation a line. Raises WorkError if the file cannot be written."""
+def check_writable(path: Path) -> None:
+    """Raises WorkError if no file can be written there. Nothing that is there is touched."""
+    is_new = not path.exists()
+    if not (is_new or path.is_file() or path.is_dir()):
+        return  # a pipe or a terminal: opening it would already say something
     try:
-        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        with open(path, "ab"):
+            pass
+        if is_new:
+            path.unlink()
     except OSError as error:
-        raise WorkError(f"the translations cannot be written to {path}: {error}.") from error
+        raise WorkError(
+            f"the translations cannot be written to {path}: {error}. Nothing was translated."
+        ) from error
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> WorkError | None:
+    """One translation a line; where that fails, into a temporary file instead.
+
+    Returns:
+        What to raise once the scores are printed: where the translations are. None if all is well.
+    """
+    text = "".join(line + "\n" for line in lines)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        said = f"the translations cannot be written to {path}: {error}"
+        try:
+            with tempfile.NamedTemporaryFile("wb", suffix=".txt", delete=False) as file:
+                file.write(text.encode("utf-8"))
+        except OSError as another:
+            return WorkError(f"{said}. Neither into a temporary file: {another}.")
+        return WorkError(f"{said}. They are in {file.name} instead.")
     print(f"translations written to {path}", file=sys.stderr)
+    return None
 
 
 def as_text(report: dict[str, Any], scores: list[Score], likelihood: Likelihood) -> list[str]:

@@ -3,8 +3,14 @@
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+# Far beyond what helps, and below what no machine can hold: memory grows with the beam.
+MOST_BEAMS = 1000
+MOST_THREADS = 1024
+HIGHEST_ALPHA = 10
 
 
 def add_run_dir(parser: argparse.ArgumentParser) -> None:
@@ -16,16 +22,18 @@ def add_run_dir(parser: argparse.ArgumentParser) -> None:
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Beam size and length penalty; the defaults are the paper's (section 6.1)."""
-    parser.add_argument("--beam", type=positive, default=4, help="beam size (default 4)")
     parser.add_argument(
-        "--alpha", type=not_negative, default=0.6, help="length penalty (default 0.6)"
+        "--beam", type=up_to(MOST_BEAMS), default=4, help=f"beam size, to {MOST_BEAMS} (default 4)"
+    )
+    parser.add_argument(
+        "--alpha", type=length_penalty, default=0.6, help="length penalty (default 0.6)"
     )
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Where to compute."""
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    parser.add_argument("--threads", type=positive, help="CPU threads; default all")
+    parser.add_argument("--threads", type=up_to(MOST_THREADS), help="CPU threads; default all")
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -43,11 +51,27 @@ def positive(text: str) -> int:
     return number
 
 
-def not_negative(text: str) -> float:
-    """A number of at least 0."""
+def up_to(most: int) -> Callable[[str], int]:
+    """A type of options: a whole number from 1 to `most`."""
+
+    def whole_number(text: str) -> int:
+        number = int(text)
+        if not 1 <= number <= most:
+            raise argparse.ArgumentTypeError(
+                f"{text} was given, and a whole number from 1 to {most:,} is expected"
+            )
+        return number
+
+    return whole_number
+
+
+def length_penalty(text: str) -> float:
+    """Alpha: a number from 0 to HIGHEST_ALPHA."""
     number = float(text)
-    if not 0 <= number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} was given, and a number from 0 on is expected")
+    if not 0 <= number <= HIGHEST_ALPHA:
+        raise argparse.ArgumentTypeError(
+            f"{text} was given, and a number from 0 to {HIGHEST_ALPHA} is expected"
+        )
     return number
 
 

@@ -12,6 +12,7 @@ import torch
 from annotated_transformer.cli.options import add_device
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import (
+    EncodedSplit,
     ParallelCorpus,
     Split,
     Vocabulary,
@@ -21,7 +22,11 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.errors import CallError
 from annotated_transformer.table3 import TABLE_3
-from annotated_transformer.training.devices import choose_device, choose_precision
+from annotated_transformer.training.devices import (
+    choose_device,
+    choose_precision,
+    refuse_what_cannot_fit,
+)
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import RunConfig, RunDirectory
 from annotated_transformer.training.settings import TrainingConfig
@@ -127,7 +132,7 @@ def _begin(
     try:
         training = TrainingConfig(**{key: asked[key] for key in TRAINING_OPTIONS if key in asked})
         changes = {key: asked[key] for key in MODEL_OPTIONS if key in asked}
-        TransformerConfig.preset(preset, 4, **changes)
+        refuse_what_cannot_fit(TransformerConfig.preset(preset, 4, **changes), device)
     except ValueError as error:
         raise CallError(str(error)) from error
     source, target = asked.get("source", "en"), asked.get("target", "de")
@@ -139,6 +144,7 @@ def _begin(
         train.source + train.target, training.vocab_size, training.lowercase
     )
     model = TransformerConfig.preset(preset, len(vocabulary), **changes)
+    refuse_what_cannot_fit(model, device)
     data = {
         "name": name,
         "data_dir": None if data_dir is None else str(data_dir),
@@ -191,6 +197,22 @@ def _describe(split: Split) -> dict[str, Any]:
     return {"pairs": len(split), "sha256": digest.hexdigest()}
 
 
+def _refuse_what_has_no_position(
+    name: str, encoded: EncodedSplit, model: TransformerConfig
+) -> None:
+    """Raises CallError if a pair is longer than a learned table of positions."""
+    if model.positions != "learned":
+        return
+    for index, lengths in zip(encoded.indices, encoded.lengths, strict=True):
+        if max(lengths) > model.max_positions:
+            way_out = f"--max-length {model.max_positions}" if name == "training" else "shorten it"
+            raise CallError(
+                f"line {index + 1} of the {name} sentences has {max(lengths):,} tokens, and the "
+                f"learned table of positions ends at {model.max_positions:,}: {way_out}, or use "
+                "--positions sinusoidal."
+            )
+
+
 def _build_trainer(
     directory: RunDirectory,
     config: RunConfig,
@@ -202,6 +224,8 @@ def _build_trainer(
     longest = config.training.max_length
     train = encode_split(corpus["train"], vocabulary, max_length=longest)
     valid = encode_split(corpus["valid"], vocabulary)
+    _refuse_what_has_no_position("training", train, config.model)
+    _refuse_what_has_no_position("validation", valid, config.model)
     trainer = Trainer(directory, config, train, valid, device, Progress())
     waste = padding_waste(train.lengths, trainer.batches(0))
     _say(

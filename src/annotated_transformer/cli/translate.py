@@ -64,7 +64,16 @@ def run(arguments: argparse.Namespace) -> int:
     as_json = arguments.format == "json" or arguments.attention
     objects: list[dict[str, Any]] = []
     first_line = 1
-    for lines in chunks(arguments.text):
+    unreadable = None
+    sentences = chunks(arguments.text)
+    while True:
+        try:
+            lines = next(sentences, None)
+        except CallError as error:
+            unreadable = error  # what was translated before it is printed first
+            break
+        if lines is None:
+            break
         found = nbest_translations(
             model,
             vocabulary,
@@ -84,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         first_line += len(lines)
     if as_json:
         print_json({"beam": arguments.beam, "alpha": arguments.alpha, "translations": objects})
+    if unreadable is not None:
+        raise unreadable
     return 0
 
 
@@ -94,7 +105,17 @@ def chunks(given: list[str]) -> Iterator[list[str]]:
         return
     lines = standard_input()
     at_once = 1 if sys.stdin.isatty() else LINES_AT_ONCE
-    while chunk := list(islice(lines, at_once)):
+    while True:
+        chunk: list[str] = []
+        try:
+            for line in islice(lines, at_once):
+                chunk.append(line)
+        except CallError:
+            if chunk:
+                yield chunk  # the lines before the one that cannot be read are translated first
+            raise
+        if not chunk:
+            return
         yield chunk
 
 

@@ -16,6 +16,7 @@ RESULTS = Path("results")
 STATUSES = ("finished", "interrupted", "failed")
 # What a score must say to be compared with another.
 BLEU_PROTOCOLS = ("cased", "lower-tokenised")
+SEARCH_PROTOCOLS = (*BLEU_PROTOCOLS, "chrf", "exact-match")  # scores of what a search found
 
 
 @dataclass(frozen=True)
@@ -244,12 +245,13 @@ def _score_problems(where: str, score: RecordedScore) -> list[str]:
     if score.protocol in BLEU_PROTOCOLS:
         if "version:" not in score.signature:
             problems.append(f"{name}: its signature {score.signature!r} is not sacreBLEU's.")
+    if score.protocol in SEARCH_PROTOCOLS:
         if score.beam is None:
             problems.append(f"{name} does not say with which beam.")
         elif score.beam > 1 and not score.alpha_chosen_on:
             problems.append(f"{name} does not say where its length penalty was chosen.")
-        if score.alpha_chosen_on == score.split:
-            problems.append(f"{name}: its length penalty was chosen on the test set itself.")
+    if score.alpha_chosen_on == score.split:
+        problems.append(f"{name}: its length penalty was chosen on the test set itself.")
     return problems
 
 

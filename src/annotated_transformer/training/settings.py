@@ -6,6 +6,10 @@ from typing import Any, Literal
 
 Precision = Literal["fp32", "bf16"]
 
+# What a machine can still count or hold; beyond, PyTorch and tokenizers fail without a sentence.
+LARGEST = {"seed": 2**63 - 1, "vocab_size": 1_000_000, "threads": 1024}
+LARGEST_OF_ANY = 10**12
+
 
 @dataclass(frozen=True)
 class TrainingConfig:
@@ -72,6 +76,13 @@ class TrainingConfig:
         for name in (*given, "max_tokens", "warmup", "keep", "average", "max_length", "vocab_size"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} = {getattr(self, name)}: it must be positive.")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            most = LARGEST.get(field.name, LARGEST_OF_ANY)
+            if isinstance(value, int) and value > most:
+                raise ValueError(f"{field.name} = {value}: it must be at most {most:,}.")
+        if self.seed < 0:
+            raise ValueError(f"seed = {self.seed}: it must be at least 0.")
         for name in ("label_smoothing", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: 0 to 1 is expected.")
