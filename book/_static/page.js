@@ -4,7 +4,7 @@
    often a little wider than what is seen, so widths are those of the visible formula. */
 (function () {
   "use strict";
-  const candidates = 'mjx-container[display="true"], .bd-article .pst-scrollable-table-container, .bd-article .cell_output > .output, .bd-article pre';
+  const candidates = 'mjx-container[display="true"], .bd-article .pst-scrollable-table-container, .bd-article .cell_output, .bd-article .cell_output > .output, .bd-article pre';
 
   function markScrollable() {
     for (const element of document.querySelectorAll(candidates)) {
