@@ -84,7 +84,10 @@ HOSTILE: dict[str, tuple[str, bool]] = {
     "prints": ("for _ in range(200_000):\n    print('x' * 1000)", True),
     "forks": ("import os\nfor _ in range(50):\n    os.fork()", True),
     "starts": ("import subprocess\nsubprocess.run(['touch', '/tmp/touched'])", True),
-    "eats": ("hoard = []\nwhile True:\n    hoard.append(bytearray(1 << 28))", True),
+    "eats": (
+        "hoard = []\ntry:\n    while True:\n        hoard.append(bytearray(1 << 28))\nfinally:\n    del hoard",
+        True,
+    ),
     "recurses": ("def f():\n    return f()\nf()", True),
     "patches": (
         "torch.allclose = torch.equal = lambda *a, **k: True\n"
