@@ -78,6 +78,16 @@ def _fewest(word: str, merges: list[Pair]) -> list[str]:
     return best[-1]
 
 
+def _until_a_gap(word: str, merges: list[Pair]) -> list[str]:
+    """The merges one after the other, up to the first that does not occur."""
+    symbols = merging.split_word(word)
+    for pair in merges:
+        if pair not in pairwise(symbols):
+            break
+        symbols = merging.merge_pair(symbols, pair)
+    return symbols
+
+
 _LATEST = (
     "The *latest*-learned merge that occurs is applied. The first in `merges` was the most "
     "frequent and goes first: take the smallest position in the list."
@@ -152,6 +162,12 @@ ORDERS = (
         lambda word, merges: one_pass(word, sorted(merges), merging.merge_pair),
         "The merges are gone through once, in the order of the alphabet. Their order in `merges` "
         "is the order of learning: do not sort them.",
+    ),
+    Mistake(
+        "stops-at-a-gap",
+        _until_a_gap,
+        "Encoding stops at the first merge of the list that does not occur in the word. Later ones "
+        "may well occur: skip it and go on to the end of the list (`continue`, not `break`).",
     ),
     Mistake(
         "most-frequent-in-word",

@@ -55,6 +55,10 @@ CASES = (
     _case([[5, 6, 2], [7, 2]], isolates="one missing place at the end of the second row"),
     _case([[5, 2]], isolates="a batch of one row, which needs no padding"),
     _case([[4, 2], [5, 6, 7, 8, 2], [9, 3, 2]], isolates="the length of the longest row"),
+    _case(
+        [[4, 2], [9, 3, 2], [5, 6, 7, 8, 2], [3, 1, 6, 2]],
+        isolates="that the longest row is neither the last nor the one with the largest numbers",
+    ),
     _case([[4, 2], [5, 6, 2]], 9, isolates="a pad_id that is not 0"),
     _case([[0, 4, 0, 2], [5, 0]], 3, isolates="a vocabulary in which 0 is a word and 3 is padding"),
     _case([[3, 4, 3, 5], [7, 3]], 3, isolates="tokens that equal pad_id inside a row"),

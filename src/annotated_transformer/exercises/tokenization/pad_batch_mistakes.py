@@ -62,6 +62,10 @@ def _largest_number(rows: Rows, pad_id: int = 0) -> Tensor:
     return _padded(rows, pad_id, length=lambda lengths: max(max(row) for row in rows))
 
 
+def _largest_row(rows: Rows, pad_id: int = 0) -> Tensor:
+    return _padded(rows, pad_id, length=lambda lengths: len(max(rows)))
+
+
 def _flat(rows: Rows, pad_id: int = 0) -> Tensor:
     return torch.tensor([token for row in rows for token in row])
 
@@ -134,6 +138,13 @@ MISTAKES = (
     ),
     Mistake(
         "cut-to-last", partial(_padded, length=lambda lengths: lengths[-1]), _CUT.format("the last")
+    ),
+    Mistake(
+        "cut-to-largest-row",
+        _largest_row,
+        "The length is that of `max(rows)`. Lists are compared number by number, like words in a "
+        "dictionary, so that is the row with the largest first number, not the longest. Take "
+        "`max(len(row) for row in rows)` or `max(rows, key=len)`.",
     ),
     Mistake(
         "cut-to-mean",

@@ -83,6 +83,20 @@ def _reset_to_zero(lengths: list[int], max_tokens: int) -> Batches:
     return [*batches, batch]
 
 
+def _first_fit(lengths: list[int], max_tokens: int) -> Batches:
+    """Each sentence, as it comes, goes into the first batch that has room."""
+    batches: Batches = []
+    for index in range(len(lengths)):
+        for batch in batches:
+            longest = max(lengths[i] for i in [*batch, index])
+            if (len(batch) + 1) * longest <= max_tokens:
+                batch.append(index)
+                break
+        else:
+            batches.append([index])
+    return batches
+
+
 def _index_by_value(lengths: list[int], max_tokens: int) -> Batches:
     right = _batches(lengths, max_tokens)
     return [[lengths.index(lengths[i]) for i in batch] for batch in right]
@@ -141,7 +155,6 @@ _DESCENDING = (
     "The longest sentences come first. Sort by (length, index), the shortest first: the greedy "
     "filling goes in that order."
 )
-
 MISTAKES = (
     Mistake("padding-uncounted", _made(size=sum), _PADDING),
     Mistake(
@@ -176,6 +189,12 @@ MISTAKES = (
         "sorted-backwards",
         _made(order=lambda lengths: _by_length(lengths)[::-1]),
         _DESCENDING + " `reverse=True` turns the order of equal lengths round as well.",
+    ),
+    Mistake(
+        "first-fit-unsorted",
+        _first_fit,
+        _UNSORTED + " And each goes into the first batch that has room: only the present batch is "
+        "filled, what no longer fits begins the next one.",
     ),
     Mistake(
         "ties-reversed",

@@ -189,8 +189,16 @@ def _says(answers: dict[str, str]) -> Candidate:
     return lambda: dict(answers)
 
 
+_IN_WORDS = (
+    "The answer is given in the words of the table. Give the letter that stands before them, as a "
+    "string: 'A' to 'J'."
+)
+
+
 def _mistakes(draw: Draw) -> tuple[Mistake, ...]:
-    """Every wrong letter for every loop, with what is there and where to look instead."""
+    """Every wrong letter for every loop, with what is there and where to look instead; and words
+    in place of a letter.
+    """
     mistakes = []
     for position, fault in enumerate(draw.shown):
         for other in draw.table:
@@ -203,6 +211,10 @@ def _mistakes(draw: Draw) -> tuple[Mistake, ...]:
                 sentence = f"`{key}` does not have fault {letter}: there, {other.absent}. "
             name = f"{key}-is-not-{other.name}"
             mistakes.append(Mistake(name, _says({key: letter}), sentence + fault.look))
+    for position in range(len(draw.shown)):
+        for other in draw.table:
+            name = f"{_key(position)}-in-words-{other.name}"
+            mistakes.append(Mistake(name, _says({_key(position): other.described}), _IN_WORDS))
     return tuple(mistakes)
 
 

@@ -215,6 +215,11 @@ LOGS = (
         _LOGITS_CHANGED,
     ),
     Mistake(
+        "normalises-logits",
+        _then(lambda x, t, pad: x.sub_(x.logsumexp(-1, keepdim=True))),
+        _LOGITS_CHANGED,
+    ),
+    Mistake(
         "changes-target", _then(lambda x, t, pad: t.masked_fill_(t == pad, -100)), _TARGET_CHANGED
     ),
     Mistake(

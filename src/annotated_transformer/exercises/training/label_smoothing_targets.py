@@ -96,6 +96,18 @@ TARGETS = (
         _SHARE.format("eps/V"),
     ),
     Mistake(
+        "share-of-v-mean-over-all",
+        loss_with(share=lambda eps, size: eps / size, mean="all"),
+        _SHARE.format("eps/V") + " And the sum is divided by all positions instead of those that "
+        "are not pad.",
+    ),
+    Mistake(
+        "share-of-v-minus-1-mean-over-all",
+        loss_with(share=lambda eps, size: eps / (size - 1), mean="all"),
+        _SHARE.format("eps/(V-1)") + " And the sum is divided by all positions instead of those "
+        "that are not pad.",
+    ),
+    Mistake(
         "share-of-v-minus-1",
         loss_with(share=lambda eps, size: eps / (size - 1)),
         _SHARE.format("eps/(V-1)"),

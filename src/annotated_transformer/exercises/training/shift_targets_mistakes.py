@@ -116,7 +116,7 @@ _BATCH_AXIS = (
 _FLOAT = (
     "The tokens are turned into floats. They are numbers of a table's rows: keep the dtype of tgt."
 )
-_LOST = "Only {} is returned. Two tensors are asked for: `return decoder_input, labels`."
+_LOST = "Only {} come back. Two tensors are asked for: `return decoder_input, labels`."
 
 _CHANGED = (
     "The result is right, but tgt itself is changed in place on the way. The caller still needs "
@@ -270,6 +270,11 @@ MISTAKES = (
         "out by the loss.",
     ),
     Mistake(
+        "labels-cut-then-reversed",
+        lambda tgt: (tgt[:, :-1], tgt[:, 1:].flip(1)),
+        "The labels are in reverse order. Only cut: `tgt[:, 1:]`.",
+    ),
+    Mistake(
         "reversed",
         lambda tgt: (tgt[:, :-1].flip(1), tgt[:, 1:].flip(1)),
         "The tokens are in reverse order. Only cut.",
@@ -308,7 +313,7 @@ MISTAKES = (
         "Both are stacked into one tensor (2, B, n-1). Return two tensors: `return decoder_input, "
         "labels`.",
     ),
-    Mistake("input-only", lambda tgt: tgt[:, :-1], _LOST.format("the decoder's input")),
+    Mistake("input-only", lambda tgt: tgt[:, :-1], _LOST.format("the input's tokens")),
     Mistake("labels-only", lambda tgt: tgt[:, 1:], _LOST.format("the labels")),
     Mistake(
         "dictionary",

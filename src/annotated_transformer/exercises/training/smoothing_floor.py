@@ -55,6 +55,12 @@ _BASE = "The logarithm is to base {}. The loss is in nats: the natural logarithm
 _BOTH = (
     "Two terms are needed: -(1-eps) ln(1-eps) for the target and -eps ln(eps/(V-2)) for the rest."
 )
+_ROUNDED_OFF = "The value is rounded. Return it as it is, with all its digits."
+
+
+def _rounded(digits: int) -> Any:
+    return lambda size, eps: round(smoothing_floor(size, eps), digits)
+
 
 MISTAKES = (
     Mistake(
@@ -242,6 +248,25 @@ MISTAKES = (
         "v-always-37000",
         lambda size, eps: smoothing_floor(37_000, eps),
         "V is fixed at 37,000, the paper's. Use the argument.",
+    ),
+    Mistake(
+        "eps-itself",
+        lambda size, eps: eps,
+        "eps itself is returned, the weight of the other tokens. The lowest loss is reached where "
+        "the model gives exactly q, and is then the entropy of q. " + _BOTH,
+    ),
+    Mistake(
+        "pad-has-a-share",
+        lambda size, eps: (
+            -(1 - eps) * math.log(1 - eps)
+            - (size - 1) * eps / (size - 2) * math.log(eps / (size - 2))
+        ),
+        "V-1 tokens are counted with eps/(V-2) each, which is more than eps in all. Pad has 0: "
+        "V-2 tokens get eps/(V-2), all but the target and pad.",
+    ),
+    *(
+        Mistake(f"rounded-to-{digits}", _rounded(digits), _ROUNDED_OFF)
+        for digits in (0, 1, 2, 3, 4)
     ),
     Mistake(
         "distribution-returned",
