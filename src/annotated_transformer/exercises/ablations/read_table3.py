@@ -2,7 +2,7 @@
 
 from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
 
-Answer = float | str | list[int]
+Answer = float | str | list[int] | list[float]
 
 
 def answer() -> dict[str, Answer]:
@@ -74,6 +74,25 @@ _WRONG: tuple[tuple[str, str, Answer, str], ...] = (
     ),
     (
         "best_heads",
+        "widths",
+        [32, 64],
+        "these are the widths d_k of the heads, 512 / h, a column further. Their numbers are 8 "
+        "and 16.",
+    ),
+    (
+        "best_heads",
+        "all",
+        [1, 4, 8, 16, 32],
+        "these are all settings. The highest BLEU is 25.8, which two of them have.",
+    ),
+    (
+        "best_heads",
+        "scores",
+        [25.8, 25.8],
+        "this is the highest BLEU itself. Asked for are the numbers of heads that have it.",
+    ),
+    (
+        "best_heads",
         "without-base",
         [4, 16],
         "4 heads have 25.5. The base row, with 8 heads, belongs to the comparison: 25.8.",
@@ -107,6 +126,13 @@ _WRONG: tuple[tuple[str, str, Answer, str], ...] = (
         "the-perplexity",
         4.91,
         "4.91 is the perplexity itself. Asked for is the number of heads that has it.",
+    ),
+    (
+        "best_heads_by_perplexity",
+        "width",
+        64,
+        "64 is the width d_k of the base model's heads. Asked for is how many there are: 16 have "
+        "4.91.",
     ),
     (
         "best_heads_by_perplexity",

@@ -101,6 +101,16 @@ MORE_DIFFERENCES = (
 )
 MORE_ERRORS = (
     Fault(
+        "numbers-of-runs-exchanged",
+        {
+            "error": lambda a, b: math.sqrt(
+                statistics.variance(a) / len(b) + statistics.variance(b) / len(a)
+            )
+        },
+        "Each variance is divided by the other's number of runs. Each goes with its own: s_a²/n_a "
+        "+ s_b²/n_b.",
+    ),
+    Fault(
         "variances-subtracted",
         {
             "error": lambda a, b: math.sqrt(

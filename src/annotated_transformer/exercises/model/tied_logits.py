@@ -108,6 +108,12 @@ TIED_LOGITS = Exercise(
         _random(1, 1, 6, 4),
         _random(2, 3, 4, 6, 100.0, name="x with entries of about 100"),
         _random(2, 2, 3, 4, name="the dtype of the result", observe=_dtype_of),
+        _random(
+            *(2, 2, 3, 4),
+            name="the dtype of the result for float32",
+            observe=_dtype_of,
+            dtype=torch.float32,
+        ),
         _random(2, 3, 4, 5, name="float32", stage="other", dtype=torch.float32),
         Case("views that are not contiguous", _not_contiguous, stage="other"),
     ),

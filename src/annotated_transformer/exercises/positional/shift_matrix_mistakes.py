@@ -9,6 +9,7 @@ from torch import Tensor
 
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 from annotated_transformer.exercises.faults import Fault, single, together, told_apart
+from annotated_transformer.exercises.positional.shift_matrix_others import OTHERS
 
 Block = Callable[[Tensor, Tensor], tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]]
 
@@ -57,6 +58,29 @@ def _encoded(p: int, d_model: int) -> Tensor:
 def _encodings_multiplied(k: int, d_model: int, p: int = 0) -> Tensor:
     now, later = _encoded(p, d_model), _encoded(p + k, d_model)
     return torch.outer(later, now) / now.dot(now)
+
+
+def _each_its_own(k: int, d_model: int) -> Tensor:
+    """The number of the row in the exponent: the two rows of a pair turn by different angles."""
+    matrix = _shift(k, d_model)
+    angle = k / 10000 ** ((torch.arange(0, d_model, 2, dtype=torch.float64) + 1) / d_model)
+    odd = torch.arange(1, d_model, 2)
+    matrix[odd, odd - 1], matrix[odd, odd] = -angle.sin().float(), angle.cos().float()
+    return matrix
+
+
+def _small_angles(k: int, d_model: int) -> Tensor:
+    matrix = torch.eye(d_model)
+    even = torch.arange(0, d_model, 2)
+    matrix[even, even + 1] = k / 10000 ** (even / d_model)
+    matrix[even + 1, even] = -k / 10000 ** (even / d_model)
+    return matrix
+
+
+def _first_pair_alone(k: int, d_model: int) -> Tensor:
+    matrix = torch.eye(d_model)
+    matrix[:2, :2] = _shift(k, d_model)[:2, :2]
+    return matrix
 
 
 _COMMON = (
@@ -129,161 +153,76 @@ _COMMON = (
     ),
 )
 
-_OTHERS = (
-    Fault(
-        "shift-sign-ignored",
-        {"shift": abs},
-        "The sign of k is lost: a negative k goes back, so it turns the other way.",
-    ),
-    Fault(
-        "shift-ignored",
-        {"shift": lambda k: 1},
-        "k is not used: this is the matrix of one step. k positions turn each pair k times as far.",
-    ),
-    Fault(
-        "identity",
-        {"shift": lambda k: 0},
-        "This is the identity, which leaves every encoding where it is.",
-    ),
-    Fault(
-        "one-too-far",
-        {"shift": lambda k: k + 1},
-        "The shift is one too large: M takes PE[p] to PE[p + k + 1].",
-    ),
-    Fault(
-        "one-too-short",
-        {"shift": lambda k: k - 1},
-        "The shift is one too small: M takes PE[p] to PE[p + k - 1].",
-    ),
-    Fault(
-        "pairs-from-one",
-        {"exponent": lambda i, d: 2 * (i + 1) / d},
-        "The pairs are counted from 1. The first pair has exponent 0 and turns by k radians.",
-    ),
-    Fault(
-        "last-pair-reaches-10000",
-        {"exponent": lambda i, d: 2 * i / max(d - 2, 1)},
-        "The exponents run to 1 inclusive, 2i / (d_model - 2). The paper divides by d_model.",
-    ),
-    Fault(
-        "slowest-first",
-        {"exponent": lambda i, d: 2 * (d // 2 - 1 - i) / d},
-        "The blocks come in reverse order. The first pair turns fastest, by k radians.",
-    ),
-    Fault("base-1000", {"base": 1000.0}, "The base of the power is 1000. The paper's is 10000."),
-    Fault(
-        "two-pi",
-        {"angle": lambda k, w: 2 * math.pi * k / w},
-        "The angles are multiplied by 2π. The pair i turns by k / 10000^(2i / d_model) radians.",
-    ),
-    Fault(
-        "degrees",
-        {"angle": lambda k, w: k / w * math.pi / 180},
-        "The angles are converted from degrees. They are in radians already.",
-    ),
-    Fault(
-        "diagonal-only",
-        {"block": lambda s, c: ((c, 0 * s), (0 * s, c))},
-        "Only the cosines on the diagonal are there. Each component also needs its partner: "
-        "sin((p + k)w) = cos(kw) sin(pw) + sin(kw) cos(pw).",
-    ),
-    Fault(
-        "off-diagonal-only",
-        {"block": lambda s, c: ((0 * c, s), (-s, 0 * c))},
-        "The cosines on the diagonal are missing: for k = 0 the matrix must be the identity.",
-    ),
-    Fault(
-        "both-minus",
-        {"block": lambda s, c: ((c, -s), (-s, c))},
-        "Both sines are negative. In sin(a + b) = cos b sin a + sin b cos a the sign is plus; only "
-        "the cosine's row has a minus.",
-    ),
-    Fault(
-        "rows-exchanged",
-        {"block": lambda s, c: ((-s, c), (c, s))},
-        "The two rows of each block are exchanged: the sine of p + k comes first, then the cosine.",
-    ),
-    Fault(
-        "columns-exchanged-back",
-        {"block": lambda s, c: ((-s, c), (c, -s))},
-        "Sine and cosine are exchanged within the blocks: cos(kw) belongs on the diagonal.",
-    ),
-    Fault(
-        "cosine-first-with-sign",
-        {"block": lambda s, c: ((s, c), (-c, s))},
-        "Sine and cosine are exchanged within the blocks. For k = 0 the matrix must be the "
-        "identity: cos(0) = 1 belongs on the diagonal.",
-    ),
-    Fault(
-        "no-way-back",
-        {"shift": lambda k: max(k, 0)},
-        "A negative k is taken as 0. It goes back: the angles are negative, and nothing else "
-        "changes.",
-    ),
-    Fault(
-        "list-of-blocks",
-        {"result": lambda m: [m[j : j + 2, j : j + 2] for j in range(0, len(m), 2)]},
-        "A list of blocks is returned. Put them on the diagonal of one matrix: "
-        "`torch.block_diag(*blocks)`.",
-    ),
-    Fault(
-        "zeros",
-        {"result": torch.zeros_like},
-        "Every entry is 0: the matrix is made and never filled.",
-    ),
-    Fault(
-        "rounded",
-        {"result": lambda m: m.round().long()},
-        "The matrix is made of integers, so sines and cosines are rounded. Make it of floats.",
-    ),
-    Fault(
-        "negative",
-        {"block": lambda s, c: ((-c, -s), (s, -c))},
-        "Every sign is reversed: for k = 0 the matrix must be the identity.",
-    ),
-    Fault(
-        "ones-besides",
-        {"start": lambda d: torch.ones(d, d, dtype=torch.float64)},
-        "The entries outside of the blocks are 1. A pair depends on itself alone: they are 0.",
-    ),
-    Fault(
-        "angle-in-blocks",
-        {"angle": lambda k, w: k - w},
-        "The power is subtracted from k. The pair i turns by k / 10000^(2i / d_model).",
-    ),
-    Fault(
-        "first-block-alone",
-        {"result": lambda m: m[:2, :2]},
-        "One block of two rows is returned. Each of the d_model / 2 pairs has its own.",
-    ),
-    Fault(
-        "blocks-not-joined",
-        {"result": lambda m: torch.stack([m[j : j + 2, j : j + 2] for j in range(0, len(m), 2)])},
-        "The blocks are stacked, (d_model / 2, 2, 2). Put them on the diagonal of one matrix: "
-        "`torch.block_diag(*blocks)`.",
-    ),
-    Fault(
-        "lists",
-        {"result": lambda m: m.tolist()},
-        "These are nested lists. Turn them into a tensor: `torch.tensor(...)`.",
-    ),
-    Fault(
-        "numpy-array",
-        {"result": lambda m: m.numpy()},
-        "This is a NumPy array. Turn it into a tensor: `torch.from_numpy(...)`.",
-    ),
-    Fault(
-        "integers",
-        {"result": lambda m: m.long()},
-        "The matrix is made of integers, so sines and cosines are cut off. Make it of floats.",
-    ),
+_NOT_A_MATRIX = (
+    "This is the encoding itself, a vector. Asked for is a matrix (d_model, d_model) that turns "
+    "PE[p] into PE[p + k], for every p."
 )
-
+_COMPLEX = (
+    "These are complex numbers, one for each pair. PE[p] holds real numbers: write each as a block "
+    "of two rows, [[cos, sin], [-sin, cos]]."
+)
+_QUOTIENTS = (
+    "Each component is multiplied by a quotient, PE[p + k] over PE[p], which depends on p. A "
+    "diagonal cannot shift: the sine of p + k needs the cosine of p as well (addition theorems)."
+)
 _OF_AN_ENCODING = (
     "This is built from the encoding of position k, PE[k]. Multiplying with it does not shift: "
     "each pair has to be turned by its own angle, a block of four numbers (addition theorems)."
 )
 _ODD = (
+    *(
+        Mistake(
+            f"quotients-at-{p}",
+            lambda k, d, p=p: torch.diag(_encoded(p + k, d) / _encoded(p, d)),
+            _QUOTIENTS,
+        )
+        for p in (1, 2, 3)
+    ),
+    Mistake("encoding-of-k", _encoded, _NOT_A_MATRIX),
+    Mistake("encoding-of-k-in-a-row", lambda k, d: _encoded(k, d)[None], _NOT_A_MATRIX),
+    Mistake("encoding-of-k-in-a-column", lambda k, d: _encoded(k, d)[:, None], _NOT_A_MATRIX),
+    Mistake(
+        "complex-diagonal",
+        lambda k, d: torch.diag(
+            torch.view_as_complex(_encoded(k, d).view(-1, 2).flip(1).contiguous())
+        ),
+        _COMPLEX,
+    ),
+    Mistake(
+        "complex-numbers",
+        lambda k, d: torch.view_as_complex(_encoded(k, d).view(-1, 2).flip(1).contiguous()),
+        _COMPLEX,
+    ),
+    Mistake(
+        "component-as-exponent",
+        _each_its_own,
+        "The number of the row is used in the exponent, so the two rows of a pair turn by "
+        "different angles. Both share 2i / d_model.",
+    ),
+    Mistake(
+        "first-pair-alone",
+        _first_pair_alone,
+        "Only the first block is filled; the other pairs stay where they are. Each pair turns, by "
+        "k / 10000^(2i / d_model).",
+    ),
+    Mistake(
+        "first-pair-alone-and-zeros",
+        lambda k, d: _first_pair_alone(k, d) * (torch.arange(d) < 2),
+        "Only the first block is filled; all else is 0. Each pair has a block, with the angle "
+        "k / 10000^(2i / d_model).",
+    ),
+    Mistake(
+        "one-step-times-k",
+        lambda k, d: k * _shift(1, d),
+        "The matrix of one step is multiplied by k, which makes the encodings longer. k steps are "
+        "k products, the k-th *power*, or each angle times k.",
+    ),
+    Mistake(
+        "small-angles",
+        _small_angles,
+        "The angle stands in place of its sine and 1 in place of its cosine. That holds for small "
+        "angles only, and the first pair turns by k radians: use `sin` and `cos`.",
+    ),
     Mistake("encoding-on-the-diagonal", lambda k, d: torch.diag(_encoded(k, d)), _OF_AN_ENCODING),
     Mistake(
         "encoding-times-itself",
@@ -315,5 +254,5 @@ _PROBES = ((1, 2), (2, 4), (0, 4), (-3, 4), (1, 6), (5, 8), (17, 6))
 
 def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
     """Each fault alone and the common ones in twos."""
-    mistakes = [*single(_shift, (*_COMMON, *_OTHERS)), *_ODD, *together(_shift, _COMMON, 2)]
+    mistakes = [*single(_shift, (*_COMMON, *OTHERS)), *_ODD, *together(_shift, _COMMON, 2)]
     return told_apart(mistakes, reference, _PROBES)

@@ -101,6 +101,12 @@ ANGLE_FAULTS = (
         "10000 is multiplied by 2i / d_model instead of raised to it: write `10000 ** (...)`.",
     ),
     Fault(
+        "power-missing-at-least-one",
+        {"angles": lambda pos, i, d: pos / (10000 * 2 * i / d).clamp(min=1)},
+        "10000 is multiplied by 2i / d_model instead of raised to it (with a 1 for the first "
+        "pair): write `10000 ** (...)`.",
+    ),
+    Fault(
         "angles-next-to-zero",
         {"angles": lambda pos, i, d: pos / 10000**2 * i / d},
         "Every row is that of position 0: the angles are 0 or next to it. Either the position is "

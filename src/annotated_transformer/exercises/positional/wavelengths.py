@@ -122,6 +122,25 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
     ),
     (
         "longest",
+        "base-1000",
+        _TURN * 1000 ** (510 / 512),
+        "the base is 1000 here. The paper's is 10000, ten times as much: count the zeros.",
+    ),
+    (
+        "longest",
+        "base-1000-to-the-end",
+        _TURN * 1000,
+        "2π · 1000 has 1000 as base and 1 as exponent. It is 2π · 10000^(510/512).",
+    ),
+    (
+        "longest",
+        "negative-exponent",
+        _TURN / _LAST,
+        "the sign of the exponent is wrong: 2π / 10000^(510/512). The angle is pos / 10000^(...), "
+        "so the wave gets longer by that power: 2π · 10000^(510/512).",
+    ),
+    (
+        "longest",
         "column-as-exponent",
         _TURN * 10000 ** (511 / 512),
         "511 is the number of the last column. Its pair has i = 255, and both columns share the "

@@ -110,6 +110,13 @@ PAIRWISE_DOT = Exercise(
         _of_shapes((3, 1), (5, 1)),
         _of_shapes((2, 3, 2, 2, 3), (2, 3, 2, 4, 3)),
         _of_shapes((2, 3), (4, 3), name="the dtype of the result", observe=_dtype_of),
+        _of_shapes(
+            (2, 3),
+            (4, 3),
+            name="the dtype of the result for float32",
+            observe=_dtype_of,
+            dtype=torch.float32,
+        ),
         _of_shapes((2, 3, 4), (2, 5, 4), name="float32", stage="other", dtype=torch.float32),
         Case("views that are not contiguous", _not_contiguous, stage="other"),
     ),

@@ -1,19 +1,14 @@
 """The wrong products for `warmup.pairwise_dot`."""
 
-import math
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from annotated_transformer.exercises.exercise import Mistake
 from annotated_transformer.exercises.faults import Fault, single
-
-
-def _product(a: Tensor, b: Tensor) -> Tensor:
-    return a @ b.transpose(-2, -1)
+from annotated_transformer.exercises.warmup.pairwise_dot_numbers import OTHER_NUMBERS, product
 
 
 def _with(
@@ -22,14 +17,10 @@ def _with(
     *,
     of_a: Any = lambda x: x,
     of_b: Any = lambda x: x,
-    combine: Any = _product,
+    combine: Any = product,
     after: Any = lambda z: z,
 ) -> Any:
     return after(combine(of_a(a), of_b(b)))
-
-
-def _squared_distances(a: Tensor, b: Tensor) -> Tensor:
-    return ((a.unsqueeze(-2) - b.unsqueeze(-3)) ** 2).sum(-1)
 
 
 def _matrices_by_shape(a: Tensor, b: Tensor) -> Tensor:
@@ -40,7 +31,7 @@ def _matrices_by_shape(a: Tensor, b: Tensor) -> Tensor:
 
 def _batches_by_shape(a: Tensor, b: Tensor) -> Tensor:
     _batch, _n, _d = a.shape
-    return _product(a, b)
+    return product(a, b)
 
 
 def _viewed(a: Tensor, b: Tensor) -> Tensor:
@@ -48,17 +39,21 @@ def _viewed(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _in_place(a: Tensor, b: Tensor) -> Tensor:
-    result = _product(a, b)
+    result = product(a, b)
     a /= a.size(-1)
     return result
 
 
 def _all_batches_added(a: Tensor, b: Tensor) -> Tensor:
-    return _product(a, b).reshape(-1, a.size(-2), b.size(-2)).sum(0)
+    return product(a, b).reshape(-1, a.size(-2), b.size(-2)).sum(0)
 
 
 def _first_batch_only(a: Tensor, b: Tensor) -> Tensor:
-    return _product(a, b).reshape(-1, a.size(-2), b.size(-2))[0]
+    return product(a, b).reshape(-1, a.size(-2), b.size(-2))[0]
+
+
+def _without_the_last(z: Tensor) -> Tensor:
+    return torch.cat([z[..., :-1], torch.zeros_like(z[..., -1:])], dim=-1)
 
 
 def _down(b: Tensor) -> list[int]:
@@ -182,6 +177,24 @@ MISTAKES = (
                 "inputs.",
             ),
             Fault(
+                "float64",
+                {"after": lambda z: z.double()},
+                "The numbers are right but always float64 (`.double()`, or a way through NumPy). "
+                "Keep the dtype of the inputs.",
+            ),
+            Fault(
+                "last-row-left-out",
+                {"after": lambda z: _without_the_last(z)},
+                "The last row of b is left out: its column stays 0. The rows have the numbers 0 "
+                "to m - 1, which is what `range(m)` gives.",
+            ),
+            Fault(
+                "last-row-of-a-left-out",
+                {"after": lambda z: _without_the_last(z.mT).mT},
+                "The last row of a is left out and stays 0. The rows have the numbers 0 to n - 1, "
+                "which is what `range(n)` gives.",
+            ),
+            Fault(
                 "matrices-only",
                 {"combine": lambda a, b: torch.einsum("nd,md->nm", a, b)},
                 "The product takes matrices only (`mm`, `t()`, `nd,md->nm`). Leading axes have to "
@@ -195,18 +208,18 @@ MISTAKES = (
             ),
             Fault(
                 "exchanged",
-                {"combine": lambda a, b: _product(b, a)},
+                {"combine": lambda a, b: product(b, a)},
                 "Rows and columns are exchanged: (..., m, n). The rows of the result belong to a: "
                 "`a @ b.transpose(-2, -1)`.",
             ),
             Fault(
                 "a-with-itself",
-                {"combine": lambda a, b: _product(a, a)},
+                {"combine": lambda a, b: product(a, a)},
                 "a is multiplied with itself; b is not used.",
             ),
             Fault(
                 "b-with-itself",
-                {"combine": lambda a, b: _product(b, b)},
+                {"combine": lambda a, b: product(b, b)},
                 "b is multiplied with itself; a is not used.",
             ),
             Fault(
@@ -237,77 +250,7 @@ MISTAKES = (
                 {"after": lambda z: z[None]},
                 "There is one axis too many in front: asked for is (..., n, m).",
             ),
-            Fault(
-                "averaged",
-                {"combine": lambda a, b: _product(a, b) / a.size(-1)},
-                "The products are averaged (`mean`) or divided by d. A dot product is their sum.",
-            ),
-            Fault(
-                "scaled",
-                {"combine": lambda a, b: _product(a, b) / math.sqrt(a.size(-1))},
-                "The products are divided by sqrt(d), as in attention. Here plain dot products are "
-                "asked for.",
-            ),
-            Fault(
-                "largest-product",
-                {"combine": lambda a, b: (a.unsqueeze(-2) * b.unsqueeze(-3)).amax(-1)},
-                "The largest of the d products is taken. A dot product is their sum.",
-            ),
-            Fault(
-                "softmax",
-                {"after": lambda z: z.softmax(-1)},
-                "A softmax is applied. Plain dot products are asked for.",
-            ),
-            Fault(
-                "cosines",
-                {"combine": lambda a, b: _product(F.normalize(a, dim=-1), F.normalize(b, dim=-1))},
-                "These are cosines: the rows are divided by their lengths. A dot product keeps "
-                "them.",
-            ),
-            Fault(
-                "a-normalised",
-                {"of_a": lambda a: F.normalize(a, dim=-1)},
-                "The rows of a are divided by their lengths. A dot product keeps them.",
-            ),
-            Fault(
-                "b-normalised",
-                {"of_b": lambda b: F.normalize(b, dim=-1)},
-                "The rows of b are divided by their lengths. A dot product keeps them.",
-            ),
-            Fault(
-                "absolute",
-                {"after": torch.abs},
-                "The signs are lost. A dot product may be negative.",
-            ),
-            Fault(
-                "negative", {"after": torch.neg}, "Every sign is wrong: the products are negated."
-            ),
-            Fault(
-                "relu",
-                {"after": torch.relu},
-                "Negative products are cut off to 0. They stay as they are.",
-            ),
-            Fault(
-                "differences",
-                {"combine": lambda a, b: (a.unsqueeze(-2) - b.unsqueeze(-3)).sum(-1)},
-                "Rows are subtracted from each other instead of multiplied.",
-            ),
-            Fault(
-                "sums",
-                {"combine": lambda a, b: (a.unsqueeze(-2) + b.unsqueeze(-3)).sum(-1)},
-                "Rows are added to each other instead of multiplied.",
-            ),
-            Fault(
-                "squared-distances",
-                {"combine": _squared_distances},
-                "These are squared distances. They grow where a dot product shrinks: "
-                "|a - b|² = |a|² + |b|² - 2 a·b.",
-            ),
-            Fault(
-                "distances",
-                {"combine": lambda a, b: _squared_distances(a, b).sqrt()},
-                "These are distances between the rows. A dot product is the sum of products.",
-            ),
+            *OTHER_NUMBERS,
             Fault(
                 "viewed",
                 {"combine": _viewed},

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,21 +12,29 @@ from torch import Tensor
 from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
 
 LETTERS = "ABC"
-Answer = list[int] | str
+Answer = list[Any] | str
 
 
 @dataclass(frozen=True)
 class Rewrite:
     """One expression that is meant to be the vector of token 1, and why it is or is not.
 
-    code: with {n}, {d} and {w} = d / 2 for the sizes. run: the same as a function of x, n, d, w.
+    code: with {n}, {d} and {w} = d / 2 for the sizes. cut: the same as a function of x, n, d, w,
+    but for the index in square brackets, which is 1 on `axis`. untransposed: `cut` without its
+    first transpose.
     """
 
     name: str
     keeps: bool
     code: str
-    run: Callable[[Tensor, int, int, int], Tensor]
+    cut: Callable[[Tensor, int, int, int], Tensor]
+    axis: int
     why: str
+    untransposed: Callable[[Tensor, int, int, int], Tensor] | None = None
+
+    def run(self, x: Tensor, n: int, d: int, w: int) -> Tensor:
+        """What the expression gives."""
+        return self.cut(x, n, d, w).select(self.axis, 1).flatten()
 
 
 _CUT = "a view never moves a number, it cuts the row of all numbers in another way"
@@ -34,21 +43,25 @@ REWRITES = (
         "view-for-transpose",
         False,
         "x.view({d}, {n})[:, 1]",
-        lambda x, n, d, w: x.view(d, n)[:, 1],
+        lambda x, n, d, w: x.view(d, n),
+        1,
         "`x.view({d}, {n})` has the shape of a transpose and not its contents: " + _CUT + ".",
     ),
     Rewrite(
         "heads-by-transpose",
         True,
         "x.view({n}, 2, {w}).transpose(0, 1)[:, 1].flatten()",
-        lambda x, n, d, w: x.view(n, 2, w).transpose(0, 1)[:, 1].flatten(),
+        lambda x, n, d, w: x.view(n, 2, w).transpose(0, 1),
+        1,
         "the view cuts each token's own row in two, and the transpose moves whole pieces.",
+        lambda x, n, d, w: x.view(n, 2, w),
     ),
     Rewrite(
         "merged-without-transpose",
         False,
         "x.view({n}, 2, {w}).transpose(0, 1).reshape({n}, {d})[1]",
-        lambda x, n, d, w: x.view(n, 2, w).transpose(0, 1).reshape(n, d)[1],
+        lambda x, n, d, w: x.view(n, 2, w).transpose(0, 1).reshape(n, d),
+        0,
         "after the transpose the halves of all tokens stand one after the other, and the reshape "
         "cuts that row anew. It has to be transposed back first.",
     ),
@@ -56,28 +69,33 @@ REWRITES = (
         "transposed",
         True,
         "x.T[:, 1]",
-        lambda x, n, d, w: x.T[:, 1],
+        lambda x, n, d, w: x.T,
+        1,
         "a transpose moves every number with its token: column 1 of x.T is row 1 of x.",
+        lambda x, n, d, w: x,
     ),
     Rewrite(
         "heads-by-view",
         False,
         "x.view(2, {n}, {w})[:, 1].flatten()",
-        lambda x, n, d, w: x.view(2, n, w)[:, 1].flatten(),
+        lambda x, n, d, w: x.view(2, n, w),
+        1,
         "`x.view(2, {n}, {w})` puts the first tokens whole into the first half: " + _CUT + ".",
     ),
     Rewrite(
         "cut",
         True,
         "x.view({n}, 2, {w})[1].flatten()",
-        lambda x, n, d, w: x.view(n, 2, w)[1].flatten(),
+        lambda x, n, d, w: x.view(n, 2, w),
+        0,
         "the view cuts each token's own row in two and leaves the tokens where they are.",
     ),
     Rewrite(
         "reshaped-back",
         False,
         "x.T.reshape({n}, {d})[1]",
-        lambda x, n, d, w: x.T.reshape(n, d)[1],
+        lambda x, n, d, w: x.T.reshape(n, d),
+        0,
         "x.T has the tokens in columns, and a reshape reads along the rows, so every row of the "
         "result holds numbers of several tokens. Only a second transpose leads back.",
     ),
@@ -85,23 +103,29 @@ REWRITES = (
         "merged",
         True,
         "x.view({n}, 2, {w}).transpose(0, 1).transpose(0, 1).reshape({n}, {d})[1]",
-        lambda x, n, d, w: x.view(n, 2, w).transpose(0, 1).transpose(0, 1).reshape(n, d)[1],
+        lambda x, n, d, w: x.view(n, 2, w).transpose(0, 1).transpose(0, 1).reshape(n, d),
+        0,
         "the second transpose undoes the first, so the reshape joins the pieces of one token.",
+        lambda x, n, d, w: x.view(n, 2, w).transpose(0, 1).reshape(n, d),
     ),
     Rewrite(
         "transposed-then-cut",
         True,
         "x.T.reshape(2, {w}, {n})[:, :, 1].flatten()",
-        lambda x, n, d, w: x.T.reshape(2, w, n)[:, :, 1].flatten(),
+        lambda x, n, d, w: x.T.reshape(2, w, n),
+        2,
         "x.T has the tokens in columns, and the reshape cuts only the axis of the features.",
+        lambda x, n, d, w: x.reshape(2, w, n),
     ),
     Rewrite(
         "transposed-then-mixed",
         False,
         "x.T.reshape(2, {n}, {w})[:, 1].flatten()",
-        lambda x, n, d, w: x.T.reshape(2, n, w)[:, 1].flatten(),
+        lambda x, n, d, w: x.T.reshape(2, n, w),
+        1,
         "x.T has the tokens in columns; a reshape that cuts its rows puts numbers of several "
         "tokens side by side.",
+        lambda x, n, d, w: x.reshape(2, n, w),
     ),
 )
 
@@ -189,6 +213,40 @@ def _wrong_vectors(draw: Draw, letter: str, rewrite: Rewrite) -> Iterator[tuple[
         yield other.name, other.run(x, draw.n, draw.d, draw.d // 2), text
     text = f"`{letter}`: this is one feature of every token. Asked for is a vector of {draw.d}: "
     yield "feature", x[:, 1], text + why
+    yield from _wrong_pieces(draw, letter, rewrite)
+
+
+def _wrong_pieces(draw: Draw, letter: str, rewrite: Rewrite) -> Iterator[tuple[str, Tensor, str]]:
+    """The right tensor cut at another place, or the right numbers in another order."""
+    sizes = draw.x(), draw.n, draw.d, draw.d // 2
+    code, cut, right = draw.text(rewrite.code), rewrite.cut(*sizes), rewrite.run(*sizes)
+    where = f"`{letter}`: this is index {{}} of axis {{}}. `{code}` takes index 1 of axis "
+    where += f"{rewrite.axis}, both counted from 0; what stands before the brackets is right."
+    if rewrite.untransposed:
+        flat = rewrite.untransposed(*sizes)
+        text = f"`{letter}`: this is what comes out without the transpose. With it, "
+        yield "no-transpose", flat.select(rewrite.axis, 1).flatten(), text + draw.text(rewrite.why)
+    for axis in (rewrite.axis, *(a for a in range(cut.dim()) if a != rewrite.axis)):
+        for index in range(cut.size(axis)):
+            vector = cut.select(axis, index).flatten()
+            yield f"axis-{axis}-index-{index}", vector, where.format(index, axis)
+    if cut.dim() > 2:
+        text = f"`{letter}`: the pieces are not joined: `flatten()` makes one list of them."
+        yield "not-flattened", cut.select(rewrite.axis, 1), text
+    read = "`flatten()` and `reshape` read a tensor row after row, and a view reads it as it lies."
+    orders = f"`{letter}`: these are the right numbers in another order. {read}"
+    yield from _other_orders("", right, orders)
+    if not rewrite.keeps:
+        why = draw.text(rewrite.why)
+        yield from _other_orders("unmixed-", sizes[0][1], f"`{letter}` is not token 1: {why}")
+
+
+def _other_orders(name: str, vector: Tensor, text: str) -> Iterator[tuple[str, Tensor, str]]:
+    halves = vector.view(2, -1)
+    if vector.numel() % 2 == 0:
+        yield name + "halves-exchanged", halves.flip(0).flatten(), text
+        yield name + "interleaved", halves.T.flatten(), text
+    yield name + "backwards", vector.flip(0), text
 
 
 def _mistakes(draw: Draw) -> tuple[Mistake, ...]:
@@ -197,7 +255,7 @@ def _mistakes(draw: Draw) -> tuple[Mistake, ...]:
     for letter, rewrite in zip(LETTERS, draw.shown, strict=True):
         seen = [answers[letter]]
         for name, vector, sentence in _wrong_vectors(draw, letter, rewrite):
-            numbers = [int(a) for a in vector]
+            numbers = vector.tolist()
             if numbers not in seen:
                 seen.append(numbers)
                 mistakes.append(Mistake(f"{letter}-{name}", _says({letter: numbers}), sentence))
