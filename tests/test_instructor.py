@@ -85,7 +85,8 @@ HOSTILE: dict[str, tuple[str, bool]] = {
     "forks": ("import os\nfor _ in range(50):\n    os.fork()", True),
     "starts": ("import subprocess\nsubprocess.run(['touch', '/tmp/touched'])", True),
     "eats": (
-        "hoard = []\ntry:\n    while True:\n        hoard.append(bytearray(1 << 28))\nfinally:\n    del hoard",
+        "hoard = []\ntry:\n    while True:\n        hoard.append(bytearray(1 << 28))\n"
+        "finally:\n    del hoard",
         True,
     ),
     "recurses": ("def f():\n    return f()\nf()", True),

@@ -43,6 +43,7 @@ outline-offset:-2px}
 .at-card td.at-left,.at-card th.at-left{text-align:left}
 </style>"""
 SHADES = 4  # steps of the heat map's colour; more would not be told apart
+_STRESSED = re.compile(r"(?<![\w*<>/])\*(\w[\w ]*)\*(?![\w*])")
 _MARKS = {True: "✓", False: "✗"}
 
 
@@ -81,10 +82,11 @@ def frame(inner: str, label: str, state: str = "") -> str:
 
 
 def prose(text: str) -> str:
-    """Plain text as paragraphs of HTML, `code` in backticks."""
+    """Plain text as paragraphs of HTML, `code` in backticks, *stressed* words in asterisks."""
     parts = []
     for line in text.splitlines():
         escaped = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(line, quote=False))
+        escaped = _STRESSED.sub(r"<em>\1</em>", escaped)
         parts.append(f"<p>{escaped}</p>")
     return "".join(parts)
 
