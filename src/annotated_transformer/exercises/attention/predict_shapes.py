@@ -188,6 +188,13 @@ _WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
     ),
     (
         "output",
+        "heads-merged-key-width",
+        lambda s: (s.batch, s.n_q, s.heads * s.d_k),
+        "`output` has its heads merged already, and each of them d_k wide. What is averaged are "
+        "the values: each head has its own (n_q, d_v), and merging comes later.",
+    ),
+    (
+        "output",
         "no-heads",
         lambda s: (s.batch, s.n_q, s.d_v),
         "`output` has lost the axis of the heads. Leading axes go along untouched: each head has "
@@ -301,6 +308,12 @@ _WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
         "width",
         lambda s: (s.batch, 1, 1, s.d_k),
         "`key_padding_mask` has the width of a key. It hides positions, of which there are n_k.",
+    ),
+    (
+        "key_padding_mask",
+        "value-width",
+        lambda s: (s.batch, 1, 1, s.d_v),
+        "`key_padding_mask` has the width of a value. It hides positions, of which there are n_k.",
     ),
     (
         "key_padding_mask",

@@ -89,6 +89,27 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
         "and variances of independent terms add up: 64 of them.",
     ),
     (
+        "variance",
+        "half",
+        32.0,
+        "`variance`: 32 is half of 64. Each of the 64 products has variance 1 times 1, not 1/2, "
+        "and variances of independent terms add up.",
+    ),
+    (
+        "variance",
+        "one-less",
+        63.0,
+        "`variance`: 63 is one too few. One is subtracted where a variance is estimated from a "
+        "sample; here 64 known variances are added.",
+    ),
+    (
+        "std",
+        "of-half-the-variance",
+        32**0.5,
+        "`std`: 5.66 is the root of 32. The variance of 64 independent terms of variance 1 is 64: "
+        "take the root of that.",
+    ),
+    (
         "std",
         "of-doubled-variance",
         128**0.5,
@@ -172,8 +193,8 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
         "std_after_scaling",
         "root-of-std",
         8.0**0.5,
-        "`std_after_scaling`: the square root of 8 was taken. Scaling divides the scores by "
-        "sqrt(64) = 8, so the deviation is 8 / 8.",
+        "`std_after_scaling`: 2.83 is the square root of 8 (or that of d_model = 512, divided by "
+        "8). Scaling divides the scores by sqrt(64) = 8, so the deviation is 8 / 8.",
     ),
     *(
         (
@@ -185,7 +206,13 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
         )
         for name, before, shown, said in (
             ("doubled-variance", 128**0.5, "1.41", "a deviation of 11.3, the root of 128,"),
-            ("root-twice", 64**0.25, "0.354", "a deviation of 2.83, the root taken twice,"),
+            (
+                "root-twice",
+                64**0.25,
+                "0.354, 1 / sqrt(8),",
+                "a deviation of 2.83, the root taken twice,",
+            ),
+            ("half-the-variance", 32**0.5, "0.707", "a deviation of 5.66, the root of 32,"),
             ("too-small", 4.0, "0.5", "a deviation of 4"),
             ("two-sigma", 16.0, "2", "a deviation of 16, twice too much,"),
             ("half", 32.0, "4", "a deviation of 32, half of the variance,"),

@@ -78,6 +78,12 @@ MISTAKES = (
         "so what one gains the others lose: diag(p) *minus* p p^T.",
     ),
     Mistake(
+        "lists",
+        lambda p: softmax_jacobian(p).tolist(),
+        "These are nested Python lists. The numbers are right; asked for is a tensor (n, n): wrap "
+        "them in `torch.tensor`, or write `torch.diag(p)` less an outer product.",
+    ),
+    Mistake(
         "sign-turned",
         lambda p: torch.outer(p, p) - torch.diag(p),
         "The sign is turned: raising a score raises its own weight, so the diagonal is positive, "

@@ -103,9 +103,9 @@ def _one_hot(x: Tensor, dim: int = -1) -> Tensor:
     return torch.zeros_like(x).scatter(dim, x.argmax(dim, keepdim=True), 1.0)
 
 
-def _sum_with(epsilon: float) -> Candidate:
+def _sum_with(epsilon: float, stable: bool = True) -> Candidate:
     def implementation(x: Tensor, dim: int = -1) -> Tensor:
-        exponentials = (x - x.amax(dim=dim, keepdim=True)).exp()
+        exponentials = (x - x.amax(dim=dim, keepdim=True) if stable else x).exp()
         return exponentials / (exponentials.sum(dim=dim, keepdim=True) + epsilon)
 
     return implementation
@@ -233,6 +233,32 @@ MISTAKES = (
     *(
         Mistake(f"{epsilon}-added-to-denominator", _sum_with(epsilon), _VISIBLE_EPSILON)
         for epsilon in (0.1, 1e-2, 1e-3, 1e-4)
+    ),
+    *(
+        Mistake(
+            f"{epsilon}-added-to-denominator-overflow",
+            _sum_with(epsilon, stable=False),
+            f"{_VISIBLE_EPSILON} As it stands exp overflows for large x besides.",
+        )
+        for epsilon in (0.1, 1e-2, 1e-3, 1e-4)
+    ),
+    Mistake(
+        "last-entry-subtracted",
+        lambda x, dim=-1: _normalised(x, x.narrow(dim, x.size(dim) - 1, 1), dim),
+        "The last entry of every slice is subtracted, not the largest: where another lies far "
+        "above it, exp still overflows. Subtract the maximum along `dim`.",
+    ),
+    Mistake(
+        "first-entry-subtracted",
+        lambda x, dim=-1: _normalised(x, x.narrow(dim, 0, 1), dim),
+        "The first entry of every slice is subtracted, not the largest: where another lies far "
+        "above it, exp still overflows. Subtract the maximum along `dim`.",
+    ),
+    Mistake(
+        "running-sum",
+        lambda x, dim=-1: (lambda e: e / e.cumsum(dim))((x - x.amax(dim, keepdim=True)).exp()),
+        "The exponentials are divided by a running sum (`cumsum`), which differs from entry to "
+        "entry. All entries of a slice share one sum: `sum(dim=dim, keepdim=True)`.",
     ),
     Mistake(
         "default-axis-first",

@@ -228,6 +228,14 @@ MISTAKES = (
         _NUMPY + "The pattern is right: wrap it in `torch.from_numpy`, or start from `torch.ones` "
         "with `dtype=torch.bool`.",
     ),
+    *(
+        Mistake(f"numpy-{name}", implementation, _NUMPY + "Besides: " + sentence)
+        for name, implementation, sentence in (
+            ("inverted", lambda n: ~np.tri(n, dtype=bool), _INVERTED),
+            ("strict-diagonal", lambda n: np.tri(n, k=-1, dtype=bool), _STRICT),
+            ("transposed", lambda n: np.tri(n, dtype=bool).T, _TRANSPOSED),
+        )
+    ),
     Mistake(
         "numpy-numbers",
         lambda n: np.tri(n),

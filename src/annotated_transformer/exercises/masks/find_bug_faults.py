@@ -320,6 +320,23 @@ OTHER_FAULTS = (
         "the last axis: `position < prefix_length`.",
     ),
     Fault(
+        "prefix_model",
+        "strictly-after-prefix",
+        "",
+        lambda s, t, p, pad: _keys(t, pad) & (_not_later(t) | ~_prefix(t, p + 1)),
+        "In `prefix_model` the comparison with the prefix looks the wrong way: `>` opens the words "
+        "after the prefix, which are to be predicted. The prefix is `position < prefix_length`.",
+    ),
+    Fault(
+        "cross_attention",
+        "target-queries-too",
+        "",
+        lambda s, t, p, pad: _keys(s, pad) & _queries(t, pad),
+        "In `cross_attention` the padded queries of `target` are closed as well. Their rows are "
+        "empty then, which is what makes NaN; the loss skips them anyhow. Only the source's "
+        "padding is hidden: (B, 1, 1, n_s).",
+    ),
+    Fault(
         "encoder_only",
         "target-padding",
         "",
@@ -374,6 +391,22 @@ COMMON_FAULTS: dict[str, tuple[dict[str, MaskRule], str]] = {
         },
         "`decoder_only` and `prefix_model` are exchanged in what is returned. The order is "
         "`encoder_only, decoder_only, prefix_model, cross_attention`.",
+    ),
+    "decoder-and-prefix-or-for-and": (
+        {
+            "decoder_only": lambda s, t, p, pad: _keys(t, pad) | _not_later(t),
+            "prefix_model": lambda s, t, p, pad: _keys(t, pad) | (_not_later(t) | _prefix(t, p)),
+        },
+        "In `decoder_only` and `prefix_model` the padding half is joined with `|`: every real "
+        "token of the future is visible. A pad is never visible and the future is not: `&`.",
+    ),
+    "decoder-and-prefix-strict-diagonal": (
+        {
+            "decoder_only": lambda s, t, p, pad: _keys(t, pad) & _earlier(t),
+            "prefix_model": lambda s, t, p, pad: _keys(t, pad) & (_earlier(t) | _prefix(t, p)),
+        },
+        "In `decoder_only` and `prefix_model` the diagonal is False: with `<` a position may not "
+        "attend to itself. Use `<=`.",
     ),
     "all-prefix": (
         {"decoder_only": RIGHT_RULES["prefix_model"]},

@@ -120,6 +120,30 @@ MISTAKES = (
         "no order that means anything: compare for difference, `!=`.",
     ),
     Mistake(
+        "greater-or-equal",
+        lambda t, pad=0: (t >= pad)[:, None, None],
+        "`tokens >= pad_id` is True at the padding itself, and hides real tokens whose id is "
+        "smaller. Ids have no order that means anything: compare for difference, `!=`.",
+    ),
+    Mistake(
+        "one-answer-a-sentence",
+        lambda t, pad=0: (t != pad).any(1)[:, None, None, None],
+        "There is one entry for each sentence, (batch, 1, 1, 1): `any` along the tokens asks "
+        "whether the sentence has one at all. Every token has its own entry: (batch, 1, 1, n).",
+    ),
+    Mistake(
+        "one-answer-a-sentence-all",
+        lambda t, pad=0: (t != pad).all(1)[:, None, None, None],
+        "There is one entry for each sentence, (batch, 1, 1, 1): `all` along the tokens asks "
+        "whether it has no padding. Every token has its own entry: (batch, 1, 1, n).",
+    ),
+    Mistake(
+        "lists",
+        lambda t, pad=0: [[[[token != pad for token in row]]] for row in t.tolist()],
+        "These are nested Python lists. The pattern is right; attention needs a tensor: compare "
+        "the tensor itself, `tokens != pad_id`, or wrap the lists in `torch.tensor`.",
+    ),
+    Mistake(
         "hides-special-tokens",
         lambda t, pad=0: ((t != pad) & (t != 1) & (t != 2))[:, None, None],
         "The marks of beginning and end (1 and 2) are hidden together with the padding. They are "

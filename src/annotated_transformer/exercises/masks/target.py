@@ -249,6 +249,12 @@ MISTAKES = (
         "order that means anything: compare for difference, `!=`.",
     ),
     Mistake(
+        "lists",
+        lambda t, pad=0: (_keys(t, pad) & _causal(t)).tolist(),
+        "These are nested Python lists. The pattern is right; attention needs a tensor: wrap it in "
+        "`torch.tensor`, or join two boolean tensors with `&`.",
+    ),
+    Mistake(
         "stops-at-first-pad",
         lambda t, pad=0: _up_to_the_first_pad(t, pad) & _causal(t),
         _RIGHT_ONLY.format(how="hiding everything from the first one on"),

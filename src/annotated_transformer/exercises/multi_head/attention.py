@@ -147,11 +147,20 @@ def _case(
     n_heads: int,
     mask: Tensor | None = None,
     *,
+    scores_near: float = 0.0,
     isolates: str | None = None,
     stage: Stage = "main",
     dtype: torch.dtype | None = None,
     gradient: Gradient = "ignored",
+    rtol: float | None = None,
 ) -> Case:
+    """A case with drawn numbers.
+
+    scores_near: shifts the scaled scores of every head by one number, which a softmax must not see:
+    the first column of query and key is that number's root and meets only itself.
+    """
+    d_k = d_model // n_heads
+
     def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
         def draw(*shape: int) -> Tensor:
             numbers = torch.randn(shape, generator=generator, dtype=torch.float64)
@@ -159,11 +168,19 @@ def _case(
 
         inputs = draw(batch, n_q, d_model), draw(batch, n_k, d_model), draw(batch, n_k, d_model)
         weights = [draw(d_model, d_model) * 1.6 / math.sqrt(d_model) for _ in range(4)]
+        if scores_near:
+            root = math.sqrt(abs(scores_near) * math.sqrt(d_k))
+            inputs[0][..., 0], inputs[1][..., 0] = root, math.copysign(root, scores_near)
+            for w in weights[:2]:
+                w[0], w[:, ::d_k] = 0.0, 0.0
+                w[0, ::d_k] = 1.0
         if mask is None:
             return call(*inputs, *weights, n_heads)
         return call(*inputs, *weights, n_heads, mask.clone())
 
-    return Case(name, make, isolates=isolates, stage=stage, dtype=dtype, gradient=gradient)
+    return Case(
+        name, make, isolates=isolates, stage=stage, dtype=dtype, gradient=gradient, rtol=rtol
+    )
 
 
 def _mask(rows: list[list[int]]) -> Tensor:
@@ -302,6 +319,18 @@ MULTI_HEAD_ATTENTION = Exercise(
             2,
             _LEFT_PADDED,
             isolates="empty rows: a query that may attend to nothing gets zeros",
+        ),
+        _case(
+            "very negative scores: all near -30000, 2 heads of width 4, a mask of (2, 1, 1, 5)",
+            2,
+            3,
+            5,
+            8,
+            2,
+            _PADDING,
+            scores_near=-30000.0,
+            isolates="the number that forbids: it must lie below every possible score",
+            rtol=2e-2,
         ),
         _case("float32, a batch of 2", 2, 3, 5, 8, 2, _PADDING, stage="other", dtype=torch.float32),
         _case("5 heads, 2 queries, 7 keys, d = 10", 3, 2, 7, 10, 5, stage="other"),

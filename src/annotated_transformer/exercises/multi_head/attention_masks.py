@@ -59,6 +59,16 @@ def _additive(scores: Tensor, mask: Mask) -> Tensor:
     return scores.softmax(-1)
 
 
+def _small_number_but_zeros(scores: Tensor, mask: Mask) -> Tensor:
+    weights = masked(scores, mask, -1e4).softmax(-1)
+    return weights if mask is None else weights * mask.any(-1, keepdim=True)
+
+
+def _small_number_then_zeros(scores: Tensor, mask: Mask) -> Tensor:
+    weights = masked(scores, mask, -1e4).softmax(-1)
+    return weights if mask is None else weights * mask
+
+
 MASK_MISTAKES = (
     Mistake(
         "mask-ignored",
@@ -121,6 +131,26 @@ MASK_MISTAKES = (
         ),
         "The boolean mask is added to the scores as 0 and 1, which forbids nothing. Replace "
         "forbidden scores by -inf: `masked_fill(~mask, ...)`.",
+    ),
+    Mistake(
+        "mask-fills-small-number",
+        filled_with(-1e4),
+        "Forbidden scores are set to an ordinary number such as -100 or -10000. Real scores can "
+        "lie below it, and then the forbidden keys win; a row with nothing allowed becomes uniform "
+        "besides. Use -inf, which is below every score, and give such rows zeros.",
+    ),
+    Mistake(
+        "mask-fills-small-number-but-zeros",
+        layer_of(weights=_small_number_but_zeros),
+        "Forbidden scores are set to an ordinary number such as -100 or -10000. Real scores can "
+        "lie below it, and then the forbidden keys win. Use -inf, which is below every score.",
+    ),
+    Mistake(
+        "mask-fills-small-number-then-zeros",
+        layer_of(weights=_small_number_then_zeros),
+        "Forbidden scores are set to an ordinary number such as -100 or -10000, and the forbidden "
+        "weights to 0 after the softmax. Real scores can lie below it, and then nothing is left. "
+        "Use -inf, which is below every score.",
     ),
     Mistake(
         "empty-row-nan",

@@ -125,6 +125,11 @@ PROJECTION_MISTAKES = (
         "their own input and one projection: `value @ w_v`.",
     ),
     Mistake(
+        "values-projected-twice",
+        layer_of(project=lambda q, k, v, w: (q @ w[0], k @ w[1], v @ w[2] @ w[2])),
+        "The values are multiplied with w_v twice. Once, before the split, is right.",
+    ),
+    Mistake(
         "values-from-query",
         layer_of(project=lambda q, k, v, w: (q @ w[0], k @ w[1], q @ w[2])),
         "The values are made from `query`, not from `value`. In self-attention the two are the "

@@ -144,6 +144,24 @@ MISTAKES = (
         "The smallest difference is taken. One equal entry would hide everything: `.abs().max()`.",
     ),
     Mistake(
+        "median",
+        lambda attend, x, perm: _difference(attend, x, perm).abs().median().item(),
+        "The median of the differences is taken: half of them may be as large as they like. Asked "
+        "for is the largest: `.abs().max()`.",
+    ),
+    Mistake(
+        "largest-row-sum",
+        lambda attend, x, perm: _difference(attend, x, perm).abs().sum(-1).max().item(),
+        "The differences of a row are added up and the largest sum is taken. Asked for is the "
+        "largest single number: `.abs().max()`.",
+    ),
+    Mistake(
+        "rounded",
+        lambda attend, x, perm: round(order_gap(attend, x, perm), 2),
+        "The number is rounded, so a small difference becomes 0. Return it as it is: whether it is "
+        "small enough is for the reader to judge.",
+    ),
+    Mistake(
         "norm",
         lambda attend, x, perm: _difference(attend, x, perm).norm().item(),
         "The length (2-norm) of the difference is taken. Asked for is the largest absolute "

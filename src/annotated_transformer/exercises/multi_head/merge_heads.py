@@ -158,6 +158,12 @@ MERGE_MISTAKES = (
         "for each position: `transpose(1, 2)` first.",
     ),
     Mistake(
+        "everything-flattened",
+        lambda x: x.transpose(1, 2).flatten(1),
+        "Positions are joined too, (B, n·h·d_k): `flatten(1)` joins every axis from 1 on. "
+        "Positions stay an axis of their own: `flatten(2)`.",
+    ),
+    Mistake(
         "permuted-wrongly",
         lambda x: x.permute(0, 3, 1, 2).reshape(x.size(0), x.size(2), -1),
         "The axes are permuted to (B, d_k, h, n) before the reshape, so a row holds several "

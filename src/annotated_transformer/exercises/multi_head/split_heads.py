@@ -211,6 +211,12 @@ SPLIT_MISTAKES = (
         "The columns are shifted by one: head i starts at i*d_k + 1. Columns are counted from 0.",
     ),
     Mistake(
+        "last-column-left-out",
+        lambda x, h: split_heads(x, h)[..., :-1],
+        "The last column of every head is left out. The end of a slice is not part of it, so "
+        "nothing is subtracted: `i * d_k : (i + 1) * d_k`.",
+    ),
+    Mistake(
         "stride-of-one",
         lambda x, h: x.unfold(-1, x.size(2) // h, 1)[:, :, :h].transpose(1, 2),
         "The heads overlap: head i starts at column i instead of i*d_k. Each column belongs to "
