@@ -4,6 +4,7 @@ import argparse
 import itertools
 import json
 import math
+import shutil
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -30,9 +31,16 @@ from annotated_transformer.ledger.recorded_runs import (
     problems_of_run,
 )
 from annotated_transformer.ledger.recording import Request, choose_lines, record_run
+from annotated_transformer.ledger.rescoring import problems_of_scores
 from annotated_transformer.ledger.rows import Finding, Row, Treatment
 from annotated_transformer.ledger.rows_experiments import all_rows
-from annotated_transformer.ledger.run_page import departures, make_run_page, plain, wrap_command
+from annotated_transformer.ledger.run_page import (
+    capital,
+    departures,
+    make_run_page,
+    plain,
+    wrap_command,
+)
 from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training.settings import TrainingConfig
 
@@ -214,6 +222,76 @@ def test_the_ledger_of_this_repository_holds() -> None:
     assert checks.check_repository(repository) == []
 
 
+def copy_of_record(name: str, folder: Path, **changed: float) -> RecordedRun:
+    """A record of this repository in which the figures of some protocols are others."""
+    shutil.copytree(ROOT / "results" / name, folder / name)
+    file = folder / name / "scores.json"
+    scores = json.loads(file.read_text("utf-8"))
+    for score in scores:
+        score["value"] = changed.get(score["protocol"].replace("-", "_"), score["value"])
+    file.write_text(json.dumps(scores), "utf-8")
+    return load_run_record(folder / name)
+
+
+@pytest.mark.parametrize("protocol", ["cased", "lower_tokenised", "chrf", "exact_match"])
+def test_a_changed_score_does_not_pass(tmp_path: Path, protocol: str) -> None:
+    run = copy_of_record("grammar_tiny", tmp_path, **{protocol: 99.99})
+    (problem,) = problems_of_scores(run, tmp_path / run.name)
+    assert f"its {protocol.replace('_', '-')} score is 99.99, and its translations give" in problem
+
+
+def test_changed_translations_do_not_pass(tmp_path: Path) -> None:
+    run = copy_of_record("grammar_tiny", tmp_path)
+    assert problems_of_scores(run, tmp_path / run.name) == []
+    file = tmp_path / run.name / "translations.test.txt"
+    lines = file.read_text("utf-8").splitlines()
+    file.write_text("\n".join([*lines[1:], lines[0]]) + "\n", "utf-8")
+    assert len(problems_of_scores(run, tmp_path / run.name)) == 4
+    file.write_text("\n".join(lines[1:]) + "\n", "utf-8")
+    (problem,) = problems_of_scores(run, tmp_path / run.name)
+    assert "cannot be scored again: there are 999 translations and 1000 references" in problem
+
+
+def test_a_signature_of_another_way_of_scoring_does_not_pass(tmp_path: Path) -> None:
+    run = copy_of_record("grammar_tiny", tmp_path)
+    other = [replace(s, signature=s.signature.replace("13a", "intl")) for s in run.scores]
+    (problem,) = problems_of_scores(replace(run, scores=tuple(other)), tmp_path / run.name)
+    assert "has not the signature" in problem
+
+
+@pytest.mark.parametrize("name", ["multi30k_tiny_postnorm", "multi30k_tiny_prenorm"])
+def test_scores_on_multi30k_are_those_of_the_translations(
+    tmp_path: Path, corpora_dir: Path, name: str
+) -> None:
+    run = load_run_record(ROOT / "results" / name)
+    assert problems_of_scores(run, ROOT / "results" / name, corpora_dir) == []
+    run = copy_of_record(name, tmp_path, chrf=70.0)
+    problems = problems_of_scores(run, tmp_path / name, corpora_dir)
+    assert problems
+    assert all("its chrf score is 70.00, and its translations give" in one for one in problems)
+
+
+def test_a_sentence_does_not_begin_with_a_greek_capital() -> None:
+    assert capital("β₁ = 0.9") == "β₁ = 0.9"
+    assert [capital(text) for text in ("d_k is", "n = 3", "mean")] == ["d_k is", "n = 3", "Mean"]
+
+
+def test_a_duration_that_the_printed_steps_do_not_give_differs() -> None:
+    base = findings_numbers.training_time("base", "hours", 3600)()
+    assert "= 11.1 hours" in base.text
+    assert not base.agrees
+    assert findings_numbers.training_time("big", "days", 86400)().agrees
+
+
+def test_how_the_settings_were_chosen_stands_before_the_scores() -> None:
+    page = make_run_page([a_run(settings_chosen="By looking at the test set.")])
+    assert page.index("By looking") < page.index("**12.34**")
+    both = [a_run(name=f"multi30k_{x}", settings_chosen="By looking.") for x in "ab"]
+    page = make_run_page(both)
+    assert page.index("side by side") < page.index("By looking.") < page.index("**12.34**")
+    assert page.count("By looking.") == 3
+
+
 def test_outside_a_clone_there_is_no_ledger(tmp_path: Path) -> None:
     with pytest.raises(CallError, match="not in a clone"):
         checks.find_repository(tmp_path)
@@ -292,6 +370,15 @@ def a_tuning(tried: list[tuple[float, float]], split: str = "test") -> Tuning:
         ({"scores": a_score(beam=None)}, "with which beam"),
         ({"scores": a_score(alpha_chosen_on="")}, "where its length penalty was chosen"),
         ({"scores": a_score(alpha_chosen_on="test")}, "on the test set itself"),
+        *(
+            ({"scores": a_score(protocol=protocol, **changes)}, words)
+            for protocol in ("lower-tokenised", "chrf", "exact-match")
+            for changes, words in (
+                ({"alpha_chosen_on": "test"}, "on the test set itself"),
+                ({"alpha_chosen_on": ""}, "where its length penalty was chosen"),
+                ({"beam": None}, "with which beam"),
+            )
+        ),
         ({"tuning": (a_tuning([]),)}, "was chosen among none"),
         ({"tuning": (a_tuning([(0.6, 20.0), (1.0, 21.0)]),)}, "is 0.6, but 1.0 scored best"),
         ({"tuning": (a_tuning([(0.6, 20.0)], split="another"),)}, "not in scores.json"),

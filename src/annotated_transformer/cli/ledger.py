@@ -29,6 +29,12 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     build.set_defaults(run=run_build)
     check = actions.add_parser("check", help="compute everything again and compare")
     check.set_defaults(run=run_check)
+    check.add_argument(
+        "--data-dir",
+        type=Path,
+        help="a folder of corpora, such as FOLDER/multi30k: score the translations of the recorded "
+        "runs on them again too",
+    )
     _register_record(actions.add_parser("record", help="make results/NAME from a run directory"))
 
 
@@ -52,6 +58,7 @@ def _register_record(parser: argparse.ArgumentParser) -> None:
     add("--source-text", action="append", default=[], metavar="SPLIT=FILE", help="for six examples")
     add("--status", choices=STATUSES, default="finished")
     add("--commit", default="", help="the commit that trained it, if not the present one")
+    add("--settings-chosen", default="", help="how the settings were chosen, in a sentence")
     add("--badly", action="append", default=[], help="what went badly, a sentence; repeatable")
 
 
@@ -67,7 +74,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     Raises:
         WorkError: if something does not.
     """
-    problems = check_repository(find_repository())
+    problems = check_repository(find_repository(), arguments.data_dir)
     for problem in problems:
         print(f"- {problem}", file=sys.stderr)
     if problems:
@@ -91,6 +98,7 @@ def run_record(arguments: argparse.Namespace) -> int:
         sources=_by_split(arguments.source_text),
         status=arguments.status,
         badly=arguments.badly,
+        settings_chosen=arguments.settings_chosen,
         commit=arguments.commit,
     )
     run = record_run(request, parse_command)

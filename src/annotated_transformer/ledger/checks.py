@@ -21,6 +21,7 @@ from annotated_transformer.ledger.recorded_runs import (
     load_run_records,
     problems_of_run,
 )
+from annotated_transformer.ledger.rescoring import problems_of_scores
 from annotated_transformer.ledger.rows import Row, Treatment
 from annotated_transformer.ledger.rows_experiments import CONSEQUENCES, SECTIONS, all_rows
 from annotated_transformer.ledger.run_page import RUN_PAGE, make_run_page
@@ -73,8 +74,13 @@ def make_pages(repository: Repository) -> dict[Path, str]:
     }
 
 
-def check_repository(repository: Repository) -> list[str]:
-    """Everything that is wrong, a sentence each; an empty list if nothing is."""
+def check_repository(repository: Repository, corpora: Path | None = None) -> list[str]:
+    """Everything that is wrong, a sentence each; an empty list if nothing is.
+
+    Args:
+        corpora: a folder of real corpora, one folder each; the recorded translations of those
+            that are there are scored again. Those of the grammar always are.
+    """
     runs = load_run_records(repository.results)
     cells = find_ledger_cells(repository.notebooks)
     rows = all_rows()
@@ -84,6 +90,7 @@ def check_repository(repository: Repository) -> list[str]:
     problems += problems_of_tests(rows, repository.root)
     for run in runs:
         problems += problems_of_run(run, parse_command)
+        problems += problems_of_scores(run, repository.results / run.name, corpora)
     problems += problems_of_scores_in_prose(repository, runs)
     if not problems:  # a page made from wrong data would only repeat the message
         problems += problems_of_pages(make_pages(repository))

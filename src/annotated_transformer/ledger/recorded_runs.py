@@ -108,6 +108,7 @@ class RecordedRun:
         examples: from examples.json, a handful.
         examples_chosen: how they were chosen.
         evaluation_commands: the commands that gave the scores.
+        settings_chosen: how the settings were chosen, for beside the scores; "" if nothing is said.
         tuning: from tuning.json, how each length penalty was chosen. Older records lack it.
     """
 
@@ -124,6 +125,7 @@ class RecordedRun:
     cost: dict[str, float]
     what_went_badly: list[str]
     evaluation_commands: list[str]
+    settings_chosen: str = ""
     metrics: tuple[dict[str, Any], ...] = ()
     scores: tuple[RecordedScore, ...] = ()
     examples: tuple[Example, ...] = ()
@@ -145,6 +147,7 @@ FILE_FIELDS = tuple(
     for field in fields(RecordedRun)
     if field.name not in ("metrics", "scores", "examples", "examples_chosen", "tuning")
 )
+OPTIONAL_FIELDS = ("settings_chosen",)
 
 
 def load_run_record(folder: Path) -> RecordedRun:
@@ -154,7 +157,7 @@ def load_run_record(folder: Path) -> RecordedRun:
         WorkError: if a file is missing or damaged, or run.json lacks a field.
     """
     values = _read_json(folder / "run.json")
-    if missing := [name for name in FILE_FIELDS if name not in values]:
+    if missing := [name for name in FILE_FIELDS if name not in (*values, *OPTIONAL_FIELDS)]:
         raise WorkError(
             f"{folder / 'run.json'} lacks {', '.join(missing)}: a recorded run needs every field "
             "of results/README.md."
@@ -242,9 +245,8 @@ def _score_problems(where: str, score: RecordedScore) -> list[str]:
     problems = []
     if not score.signature:
         problems.append(f"{name} has no signature.")
-    if score.protocol in BLEU_PROTOCOLS:
-        if "version:" not in score.signature:
-            problems.append(f"{name}: its signature {score.signature!r} is not sacreBLEU's.")
+    if score.protocol in BLEU_PROTOCOLS and "version:" not in score.signature:
+        problems.append(f"{name}: its signature {score.signature!r} is not sacreBLEU's.")
     if score.protocol in SEARCH_PROTOCOLS:
         if score.beam is None:
             problems.append(f"{name} does not say with which beam.")

@@ -45,6 +45,7 @@ class Request:
         sources: the source text by split, to show a handful of sentences.
         status: how the run ended.
         badly: sentences about what went badly.
+        settings_chosen: how the settings were chosen, and what was known of the scores then.
         commit: the commit that trained it, where it is not the one checked out now.
     """
 
@@ -59,6 +60,7 @@ class Request:
     sources: dict[str, Path] = field(default_factory=dict)
     status: str = "finished"
     badly: Sequence[str] = ()
+    settings_chosen: str = ""
     commit: str = ""
 
 
@@ -143,6 +145,7 @@ def _describe(request: Request, configuration: dict[str, Any]) -> dict[str, Any]
             "parameters": count_parameters(configuration.get("model", {})),
         },
         "what_went_badly": list(request.badly),
+        "settings_chosen": request.settings_chosen,
     }
 
 

@@ -42,6 +42,7 @@ TRAINING_ROWS = (
         ("s5_2.hardware", "s5_2.base_steps", "s5_2.base_step_s", "s5_2.base_time"),
         RECOMPUTED,
         numbers.training_time("base", "hours", 3600),
+        because=numbers.TWELVE_HOURS,
         missing=f"The training itself: {BASE_COST}",
     ),
     Row(

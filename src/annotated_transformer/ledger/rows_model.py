@@ -41,6 +41,7 @@ ABSTRACT_ROWS = (
         ("s1.twelve_hours",),
         NOT_DONE,
         numbers.training_time("base", "hours", 3600),
+        because=numbers.TWELVE_HOURS,
         missing=f"The training itself: {BASE_COST}",
     ),
     Row(

@@ -69,19 +69,29 @@ def make_run_page(runs: Sequence[RecordedRun]) -> str:
     if not ours:
         parts.append(NO_RUNS)
     if len(ours) > 1:
-        parts += ["## The runs side by side", "", ONE_EACH, "", _comparison(ours), ""]
+        parts += [
+            "## The runs side by side",
+            "",
+            ONE_EACH,
+            *_settings_chosen(ours),
+            _comparison(ours),
+            "",
+        ]
     for run in ours:
         parts += _run_part(run)
     return "\n".join(parts).rstrip() + "\n"
 
 
 def _run_part(run: RecordedRun) -> list[str]:
-    parts = [f"## {_capital(run.title)}", ""]
+    parts = [f"## {capital(run.title)}", ""]
     if run.status != "finished":
         parts += [f"**This run {run.status}.** It is kept as it is.", ""]
     commands = [wrap_command(line) for line in (run.command, *run.evaluation_commands)]
     parts += ["```text", *commands, "```", ""]
-    parts += [_facts_of_run(run), "", "### Scores", "", score_table(run), ""]
+    parts += [_facts_of_run(run), "", "### Scores", ""]
+    if run.settings_chosen:
+        parts += [run.settings_chosen, ""]
+    parts += [score_table(run), ""]
     for tuning in run.tuning:
         parts += [_tuning_line(tuning), ""]
     if run.metrics:
@@ -99,6 +109,7 @@ def _facts_of_run(run: RecordedRun) -> str:
     hardware, cost = run.hardware, run.cost
     minutes = cost["process_cpu_seconds"] / 60
     scored = run.code_version.get("scored_at", "")
+    later = run.code_version.get("scored_later", {})
     departed = ", ".join(departures(run.configuration)) or "none"
     lines = [
         f"- Model: {cost['parameters']:,.0f} parameters; N = {model['num_layers']}, "
@@ -118,7 +129,8 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"- Code: trained at commit `{run.code_version['commit'][:12]}`"
         + (" with changes on top" if run.code_version.get("changed") else "")
         + (", as stated by whoever recorded it" if run.code_version.get("stated") else "")
-        + (f"; scored at commit `{scored[:12]}`" if scored else ""),
+        + (f"; scored at commit `{scored[:12]}`" if scored else "")
+        + "".join(f", {split} at commit `{commit[:12]}`" for split, commit in later.items()),
         f"- Data: {_data_line(run.data)}",
     ]
     return "\n".join(lines)
@@ -216,13 +228,19 @@ def _tuning_line(tuning: Tuning) -> str:
     )
 
 
+def _settings_chosen(runs: Sequence[RecordedRun]) -> list[str]:
+    """How the settings were chosen, once where several runs say the same."""
+    said = dict.fromkeys(run.settings_chosen for run in runs if run.settings_chosen)
+    return [line for sentence in said for line in (sentence, "")]
+
+
 def _comparison(runs: Sequence[RecordedRun]) -> str:
     """The BLEU of every run on every test set, with signatures."""
     lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
     lines += ["* - Run", "  - Score"]
     for run in runs:
         minutes = run.cost["process_cpu_seconds"] / 60
-        lines += [f"* - {_capital(run.title)}", "", f"    {minutes:.1f} minutes of processor time"]
+        lines += [f"* - {capital(run.title)}", "", f"    {minutes:.1f} minutes of processor time"]
         scores = [score for score in run.scores if score.protocol in BLEU_PROTOCOLS]
         told = [
             f"**{score.value:.2f}** {PROTOCOL_NAMES[score.protocol]}, on {score.split}: "
@@ -251,7 +269,7 @@ def _curve(run: RecordedRun) -> str:
         for line in lines
     )
     drawing = draw_curve(lines, "step", "loss, nats per token", f"Loss of {run.title}. {ends}.")
-    return f"```{{raw}} html\n{drawing}\n```\n\nLoss in nats per token. {_capital(ends)}."
+    return f"```{{raw}} html\n{drawing}\n```\n\nLoss in nats per token. {capital(ends)}."
 
 
 def plain(text: str) -> str:
@@ -259,8 +277,10 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>$#])", r"\\\1", text.strip())
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def capital(text: str) -> str:
+    """A sentence's first letter; a symbol such as d_k, n or β₁ stays as it is."""
+    is_symbol = text[1:2] in ("_", " ") or not text[:1].isascii()
+    return text if is_symbol else text[:1].upper() + text[1:]
 
 
 def _examples(run: RecordedRun) -> str:
