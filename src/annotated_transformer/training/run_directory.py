@@ -201,8 +201,8 @@ def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
             f"--last {last}: {directory.checkpoints} holds {len(found)} checkpoints; give a number "
             f"from 1 to {len(found)}."
             if found
-            else f"{directory.checkpoints} holds no checkpoint to average yet (that of a stop is for "
-            "resuming only): train on."
+            else f"{directory.checkpoints} holds no checkpoint to average yet (that of a stop is "
+            "for resuming only): train on."
         )
     chosen = found[-last:]
     steps = [step for step, _ in chosen]
