@@ -1,6 +1,7 @@
 """Wrong forms of `beyond.alibi_bias`: other slopes, other distances, other ways to join them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,6 +32,16 @@ def _alibi(
 
 def _exchanged(bias: Candidate) -> Candidate:
     return lambda n_heads, n_q, n_k: bias(n_heads, n_k, n_q)
+
+
+def _square(distances: Distances, of_queries: bool) -> Candidate:
+    bias = _alibi(distances=distances)
+
+    def implementation(n_heads: int, n_q: int, n_k: int) -> Any:
+        n = n_q if of_queries else n_k
+        return bias(n_heads, n, n)
+
+    return implementation
 
 
 def _first_row(sign: float) -> Candidate:
@@ -194,6 +205,16 @@ MISTAKES = (
             _exchanged(_alibi(distances=distances)),
             "The shape is (n_heads, n_k, n_q). Rows are queries and columns are keys, as in q k^T.",
         )
+        for ending, distances in _FUTURES
+    ),
+    *(
+        Mistake(
+            f"square-of-{side}{ending}",
+            _square(distances, of_queries=side == "queries"),
+            f"The distances are those of {side} to {side}, so both axes have the same length. "
+            "Queries and keys may differ in number: (n_heads, n_q, n_k).",
+        )
+        for side in ("queries", "keys")
         for ending, distances in _FUTURES
     ),
     *(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 Slope = Callable[[int, int], float]  # of head i = 1, 2, ..., h among h heads
 
@@ -14,6 +15,10 @@ def _slopes_of_the_authors(i: int, h: int) -> float:
     """Their code's slopes: those of the power of two below h, then every other one of twice it."""
     power = 2 ** math.floor(math.log2(h))
     return right_slope(i, power) if i <= power else right_slope(2 * (i - power) - 1, 2 * power)
+
+
+def _with_another_number(number: int, i: int, h: int) -> float:
+    return float(2 ** (-number * i / h))
 
 
 _FROM_ZERO = (
@@ -94,6 +99,19 @@ SLOPES: tuple[tuple[str, Slope, str], ...] = (
         "falling-linear-slopes",
         lambda i, h: -8 * i / h,
         "The exponent stands for the slope itself: 2 to the power of -8i/h is meant.",
+    ),
+    (
+        "exponent-as-slope",
+        lambda i, h: 8 * i / h,
+        "The exponent stands for the slope itself: 2 to the power of -8i/h is meant.",
+    ),
+    *(
+        (
+            f"{number}-in-place-of-8",
+            partial(_with_another_number, number),
+            f"The exponent is -{number}i/h here. It is -8i/h: the last head has the slope 2^-8.",
+        )
+        for number in (2, 4, 16)
     ),
     (
         "one-over-i",

@@ -32,6 +32,26 @@ def _softmax(divisor: Callable[[Tensor], float], causal: bool) -> Candidate:
     return implementation
 
 
+def _sums_multiplied(averaged: bool) -> Candidate:
+    """cumsum(k) v for cumsum(k v): each factor is summed by itself."""
+
+    def implementation(phi_q: Tensor, phi_k: Tensor, v: Tensor) -> Tensor:
+        keys, values = phi_k.cumsum(1), v.cumsum(1)
+        weight = (phi_q * keys).sum(-1, keepdim=True)
+        if averaged:
+            values = values / torch.arange(1, v.size(1) + 1)[:, None]
+        return weight * values / weight
+
+    return implementation
+
+
+_LAST = "Only the last position is returned. Every position has its output: (B, n, d)."
+_FACTORS = (
+    "Keys and values are summed apart, and the sums are multiplied, so every earlier value gets "
+    "the same weight. A key and its value belong together: sum the products phi_k[j] v[j]^T."
+)
+
+
 def _not_reset(phi_q: Tensor, phi_k: Tensor, v: Tensor) -> Tensor:
     """One state for all sentences, which runs on from one to the next."""
     flat = [x.reshape(1, -1, x.size(-1)) for x in (phi_q, phi_k, v)]
@@ -192,10 +212,15 @@ OTHER_MISTAKES = (
         linear_of(finish=lambda w, z: (w / z, z)),
         "Output and normaliser are returned. Only the output is asked for.",
     ),
+    Mistake("last-row", then(linear_of(), lambda output: output[:, -1]), _LAST),
+    Mistake("last-row-kept", then(linear_of(), lambda output: output[:, -1:]), _LAST),
+    Mistake("sums-of-keys-and-values", _sums_multiplied(False), _FACTORS),
+    Mistake("sums-of-keys-and-values-averaged", _sums_multiplied(True), _FACTORS),
     Mistake(
-        "last-row",
-        then(linear_of(), lambda output: output[:, -1]),
-        "Only the last position is returned. Every position has its output: (B, n, d).",
+        "length-1",
+        linear_of(finish=lambda w, z: F.normalize(w, dim=-1)),
+        "The output is scaled to length 1. What has to be 1 is the sum of a query's weights: "
+        "divide by phi_q[i]·(phi_k[0] + ... + phi_k[i]).",
     ),
     Mistake(
         "positions-first",

@@ -1,5 +1,6 @@
 """Wrong forms of `beyond.linearise_tree`: the brackets, their labels and their order."""
 
+from functools import partial
 from typing import Any
 
 from annotated_transformer.exercises.beyond.linearise_steps import (
@@ -16,18 +17,21 @@ def _nothing(*given: str) -> Tokens:
     return []
 
 
-def _breadth_first(tree: Any) -> Tokens:
+def _breadth_first(tree: Any, closed: str = "at-once") -> Tokens:
     tokens, level = [], [tree]
+    opened: Tokens = []
     while level:
         below: list[Any] = []
         for node in level:
             if is_word(node):
                 tokens.append("XX")
             else:
-                tokens += [f"({node[0]}", f"){node[0]}"]
+                tokens += [f"({node[0]}", *([f"){node[0]}"] if closed == "at-once" else [])]
+                opened.append(f"){node[0]}")
                 below += node[1:]
         level = below
-    return tokens
+    ends = {"root": opened[:1], "in-order": opened, "in-reverse": opened[::-1]}
+    return [*tokens, *ends.get(closed, [])]
 
 
 def _collapsed(tree: Any) -> Tokens:
@@ -79,6 +83,11 @@ _SEPARATE = (
 _NO_CLOSING = (
     "The closing tokens are missing, so nobody can tell where a phrase ends. After the tokens of "
     "the children comes ')' + label."
+)
+
+_LEVELS = (
+    "The tree is read level by level. A phrase's tokens stand between its two brackets: go down "
+    "into each child before the next."
 )
 
 _WRITINGS: tuple[tuple[str, Write, str], ...] = (
@@ -224,11 +233,10 @@ _WRITINGS: tuple[tuple[str, Write, str], ...] = (
         "The first child of each phrase is skipped. The label is tree[0] and the children are "
         "tree[1:].",
     ),
-    (
-        "breadth-first",
-        _breadth_first,
-        "The tree is read level by level. A phrase's tokens stand "
-        "between its two brackets: go down into each child before the next.",
+    ("breadth-first", _breadth_first, _LEVELS),
+    *(
+        (f"breadth-first-closed-{way}", partial(_breadth_first, closed=way), _LEVELS)
+        for way in ("root", "in-order", "in-reverse", "never")
     ),
     (
         "single-phrases-collapsed",

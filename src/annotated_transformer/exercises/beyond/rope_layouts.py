@@ -98,6 +98,11 @@ _EXCHANGED = (
     "does. Turned by a, (u, v) becomes (u cos a - v sin a, u sin a + v cos a)."
 )
 
+_MIRRORED = (
+    "The signs make a mirror image, not a turn: at angle 0 one of the two numbers of a pair has "
+    "changed its sign. There is a single minus: (u cos a - v sin a, u sin a + v cos a)."
+)
+
 LAYOUT_MISTAKES = (
     Mistake("half-split", rope_of(pairs=halves, join=one_after_the_other), _HALF_SPLIT),
     Mistake(
@@ -142,6 +147,21 @@ LAYOUT_MISTAKES = (
         "both-plus-halves",
         rope_of(rotation=_both_plus, pairs=halves, join=one_after_the_other),
         _HALF_SPLIT + " And the first component has a plus where u cos a - v sin a is right.",
+    ),
+    Mistake(
+        "mirrored",
+        rope_of(rotation=lambda u, v, a: (turned_back(u, v, a)[0], -turned_back(u, v, a)[1])),
+        _MIRRORED,
+    ),
+    Mistake(
+        "mirrored-downwards",
+        rope_of(rotation=lambda u, v, a: (turned(u, v, a)[0], -turned(u, v, a)[1])),
+        _MIRRORED,
+    ),
+    Mistake(
+        "mirrored-leftwards",
+        rope_of(rotation=lambda u, v, a: (-turned(u, v, a)[0], turned(u, v, a)[1])),
+        _MIRRORED,
     ),
     Mistake(
         "both-minus",

@@ -1,5 +1,7 @@
 """Wrong forms of `beyond.sliding_window_mask`: wrong ranges of i - j, and all that is not one."""
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -38,6 +40,12 @@ def _by_negative_slices(n: int, window: int) -> Tensor:
     for i in range(n):
         mask[i, i - window + 1 : i + 1] = True
     return mask
+
+
+def _with_gaps(step: int, n: int, window: int, wide: bool) -> Tensor:
+    """Dilated: in the window every step-th key, or window keys in a window step times as wide."""
+    reach = step * window if wide else window
+    return (_back(n) >= 0) & (_back(n) < reach) & (_back(n) % step == 0)
 
 
 def _additive(n: int, window: int) -> Tensor:
@@ -117,6 +125,16 @@ MISTAKES = (
         lambda n, window: (_back(n) >= 0) & (_back(n) % window == 0),
         "Every `window`-th key is True: that is a strided mask. A window holds neighbours: "
         "0 <= i - j < window.",
+    ),
+    *(
+        Mistake(
+            f"every-{ordinal}-key-{reach}",
+            partial(_with_gaps, step, wide=reach == "of-a-wider-window"),
+            f"Only every {ordinal} key is True: that is a dilated window. The window holds "
+            "neighbours, without gaps: 0 <= i - j < window.",
+        )
+        for step, ordinal in ((2, "second"), (3, "third"))
+        for reach in ("of-the-window", "of-a-wider-window")
     ),
     Mistake(
         "flipped",

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.exercise import Mistake
+from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -40,6 +40,18 @@ def _in_place(x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor) -> Tensor
     return result
 
 
+def _with_dropout(rate: float) -> tuple[tuple[str, Candidate], ...]:
+    drop = partial(F.dropout, p=rate)
+    return (
+        ("on-the-hidden", partial(_swiglu, finish=lambda hidden, w, x: drop(hidden) @ w)),
+        ("at-the-end", partial(_swiglu, finish=lambda hidden, w, x: drop(hidden @ w))),
+    )
+
+
+_DROPOUT = (
+    "Dropout is applied: entries vanish at random and the others are scaled up. None is asked for "
+    "here, so leave `dropout` out."
+)
 _WRONG_BRANCH = (
     "SiLU is applied to the `w_up` branch and the `w_gate` branch is left as it is. Asked for is "
     "SiLU(x @ w_gate) * (x @ w_up): the gate carries the activation. With trained weights the "
@@ -106,6 +118,12 @@ MISTAKES = (
     Mistake(
         "silu-of-the-input",
         lambda x, *w: _swiglu(F.silu(x), *w, of_gate=_plain),
+        "SiLU is applied to x before the projections. It is applied to the projected gate, "
+        "x @ w_gate.",
+    ),
+    Mistake(
+        "silu-of-the-gate-s-input",
+        lambda x, w_gate, w_up, w_down: ((F.silu(x) @ w_gate) * (x @ w_up)) @ w_down,
         "SiLU is applied to x before the projections. It is applied to the projected gate, "
         "x @ w_gate.",
     ),
@@ -209,6 +227,17 @@ MISTAKES = (
         partial(_swiglu, of_gate=partial(torch.softmax, dim=-1)),
         "The gate is a softmax, which makes the hidden numbers of a position share 1. SiLU "
         "works on every number alone: z * sigmoid(z).",
+    ),
+    Mistake(
+        "silu-by-softmax",
+        partial(_swiglu, of_gate=lambda z: z * z.softmax(-1)),
+        "The sigmoid has become a softmax, which makes the hidden numbers of a position share 1. "
+        "SiLU works on every number alone: z * sigmoid(z).",
+    ),
+    *(
+        Mistake(f"dropout-{place}-{rate:g}", implementation, _DROPOUT)
+        for rate in (0.1, 0.2, 0.5)
+        for place, implementation in _with_dropout(rate)
     ),
     Mistake(
         "negated-sigmoid",

@@ -383,6 +383,11 @@ MISTAKES = (
     ),
     Mistake("mean-of-elements", averaging(lambda ts: torch.stack(ts).mean()), _ELEMENTS),
     Mistake("mean-of-the-last-axis", averaging(lambda ts: torch.stack(ts).mean(-1)), _ELEMENTS),
+    Mistake(
+        "mean-of-the-rows",
+        averaging(lambda ts: torch.cat([t if t.dim() else t[None] for t in ts]).mean(0)),
+        _ELEMENTS,
+    ),
     Mistake("stacked", averaging(torch.stack), _SHAPE),
     Mistake(
         "numbers-for-tensors",

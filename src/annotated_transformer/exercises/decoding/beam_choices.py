@@ -182,8 +182,9 @@ CHOICE_MISTAKES = (
     Mistake(
         "subtracted",
         search_of(score=lambda f, s: f.total - ((5 + f.generated) / 6) ** s.alpha),
-        "The length penalty is subtracted from the log-probability. It is a divisor: "
-        "log-probability / ((5 + L) / 6)**alpha.",
+        "The length penalty is subtracted from the log-probability, or the *probability* was "
+        "divided by it, which subtracts its logarithm. Either way long sentences lose still more. "
+        "The log-probability is what is divided: log-probability / ((5 + L) / 6)**alpha.",
     ),
     Mistake(
         "length-rewarded",

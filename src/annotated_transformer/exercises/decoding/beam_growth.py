@@ -76,6 +76,11 @@ _MAX_LEN = (
     "The limit on the length is off: max_len counts the generated tokens, so the longest result "
     "has bos and max_len tokens behind it, eos among them."
 )
+_COMPOUNDED = (
+    "The penalised score is carried on as the total of the next step, so the penalty is applied "
+    "again and again. Totals are plain sums of log-probabilities; the penalty comes in once, when "
+    "the pool is ranked."
+)
 _IDS = (
     "A token id is fixed in the code. `bos` and `eos` are arguments; 1 and 2 are only their "
     "defaults."
@@ -216,9 +221,10 @@ def _first_of_pool(pool: Beam, s: Setting, score: object) -> Found:
     return pool[0]
 
 
-def _compounded(kept: Beam, live: Beam) -> Beam:
-    """The penalised score is carried on as the total (alpha as in the paper)."""
-    return [replace(f, total=f.total / ((5 + f.generated) / 6) ** 0.6) for f in kept]
+def _compounded(extensions: Beam, pool: Beam, s: Setting) -> Beam:
+    """The penalised score is carried on as the total."""
+    kept = best_of_all(extensions, pool, s)
+    return [replace(found, total=penalised(found, s)) for found in kept]
 
 
 def _given(**changes: object) -> Callable[[Setting], Setting]:
@@ -355,11 +361,10 @@ GROWTH_MISTAKES = (
     ),
     Mistake(
         "penalty-compounded",
-        search_of(link=_compounded, score=lambda found, s: found.total),
-        "The penalised score is carried on as the total of the next step, so the penalty is "
-        "applied again and again. Totals are plain sums of log-probabilities; the penalty comes "
-        "in once, when the pool is ranked.",
+        search_of(keep=_compounded, score=lambda found, s: found.total),
+        _COMPOUNDED,
     ),
+    Mistake("penalty-compounded-and-once-more", search_of(keep=_compounded), _COMPOUNDED),
     Mistake(
         "lowest-kept",
         search_of(keep=_ranked_by(lambda found, s: -found.total)),
@@ -386,4 +391,5 @@ GROWTH_MISTAKES = (
     ),
     Mistake("bos-fixed", search_of(given=_given(bos=1)), _IDS),
     Mistake("eos-fixed", search_of(given=_given(eos=2)), _IDS),
+    Mistake("bos-and-eos-fixed", search_of(given=_given(bos=1, eos=2)), _IDS),
 )

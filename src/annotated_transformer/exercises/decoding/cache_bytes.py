@@ -172,6 +172,12 @@ _FORMULAS: tuple[tuple[str, Formula, str], ...] = (
         "The sizes are added. They multiply: the keys of one layer are a tensor of shape (batch, "
         "kv_heads, n, d_k).",
     ),
+    (
+        "values-shared-by-the-heads",
+        lambda la, h, d, n, b, w: la * (h + 1) * d * n * b * w,
+        "One of the two, keys or values, is counted once for all heads. Each key/value head has a "
+        "key and a value of its own for every token: 2 · kv_heads · d_k numbers.",
+    ),
     ("six-for-two", lambda la, h, d, n, b, w: 6 * la * h * d * n * b * w, _QUERIES),
     ("twelve-for-two", lambda la, h, d, n, b, w: 12 * la * h * d * n * b * w, _CROSS),
     ("half", lambda la, h, d, n, b, w: la * h * d * n * b * w / 2, _K_ONLY),
