@@ -109,6 +109,11 @@ _CHANGED = (
 )
 
 
+def _glued_to_the_last(word: str, merges: list[Pair]) -> list[str]:
+    *before, last = encode_word(word, merges, split=merging.split_without_end)
+    return [*before, last + END]
+
+
 RESULTS = (
     Mistake(
         "no-end-of-word",
@@ -240,4 +245,16 @@ RESULTS = (
     Mistake("changes-merges", _empties, _CHANGED),
     Mistake("reverses-merges", _then(list.reverse), _CHANGED),
     Mistake("sorts-merges", _then(list.sort), _CHANGED),
+    Mistake(
+        "end-glued-to-the-last-symbol",
+        _glued_to_the_last,
+        "'</w>' is glued to the last symbol when all is done. It is a symbol of its own from the "
+        "start: only a merge such as (est, </w>) joins it to what stands before.",
+    ),
+    Mistake(
+        "duplicates-removed",
+        lambda word, merges: list(dict.fromkeys(encode_word(word, merges))),
+        "A symbol that occurs again is left out, as a set or a dictionary does. All symbols stay: "
+        "put together they give the word again.",
+    ),
 )

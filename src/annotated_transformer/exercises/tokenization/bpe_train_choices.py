@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from annotated_transformer.exercises.exercise import Mistake
@@ -71,6 +72,34 @@ _NOT_COUNTED_ANEW = (
     "The pairs are counted once, at the beginning, and the most frequent ones returned. After each "
     "merge there are new symbols with new neighbours, and old pairs are gone: merge in every word, "
     "then count again."
+)
+
+
+def _several_at_once(
+    word_counts: dict[str, int],
+    n_merges: int,
+    several: Callable[[Counts], list[Pair]],
+) -> list[Pair]:
+    """More than one merge from each count of the pairs."""
+    words = {word: merging.split_word(word) for word in word_counts}
+    merges: list[Pair] = []
+    while len(merges) < n_merges:
+        counts = count_pairs(words, word_counts, "")
+        if not counts:
+            break
+        for best in several(counts):
+            merges.append(best)
+            words = {word: merging.merge_pair(symbols, best) for word, symbols in words.items()}
+    return merges[:n_merges]
+
+
+def _best(counts: Counts) -> list[Pair]:
+    return sorted(counts, key=lambda pair: (-counts[pair], pair))
+
+
+_SEVERAL = (
+    "{} from one count. A merge takes symbols away from other pairs and makes new ones, so what "
+    "came second may be gone: after every single merge count anew."
 )
 
 
@@ -219,5 +248,18 @@ CHOICES = (
         trained_with(merge=merging.merge_either_order),
         "The pair is merged in either order, `b a` as well as `a b`. Only the order that was "
         "counted.",
+    ),
+    Mistake(
+        "two-merges-a-count",
+        partial(_several_at_once, several=lambda counts: _best(counts)[:2]),
+        _SEVERAL.format("Two merges are taken"),
+    ),
+    Mistake(
+        "all-ties-at-once",
+        partial(
+            _several_at_once,
+            several=lambda counts: [p for p in _best(counts) if counts[p] == max(counts.values())],
+        ),
+        _SEVERAL.format("All pairs of the highest count are merged"),
     ),
 )

@@ -1,6 +1,7 @@
 """Mistakes of `tokenization.bpe_train` in the first symbols and in counting pairs."""
 
 from collections import Counter
+from functools import partial
 from itertools import pairwise
 
 from annotated_transformer.exercises.exercise import Mistake
@@ -42,6 +43,17 @@ _END_NAME = (
 _IN_FRONT = (
     "The mark stands in front of the word, as GPT-2 and SentencePiece do it. Here it is '</w>' "
     "*after* the last character, so that endings become symbols."
+)
+
+
+def _long_words_only(word_counts: dict[str, int], n_merges: int, least: int) -> list[Pair]:
+    kept = {word: count for word, count in word_counts.items() if len(word) >= least}
+    return train_merges(kept, n_merges)
+
+
+_SHORT_LEFT_OUT = (
+    "Short words are left out. Every word counts: even a word of one character has a pair, that "
+    "character and '</w>'."
 )
 
 
@@ -158,4 +170,6 @@ COUNTS = (
         "Pairs are counted across the border of two words, as if the corpus were one long row. A "
         "pair lies within one word: the last symbol is '</w>'.",
     ),
+    Mistake("one-letter-words-left-out", partial(_long_words_only, least=2), _SHORT_LEFT_OUT),
+    Mistake("two-letter-words-left-out", partial(_long_words_only, least=3), _SHORT_LEFT_OUT),
 )

@@ -128,6 +128,17 @@ _FIXED = tuple(
     for size in (10, 16, 20, 32, 50, 64, 100, 128, 256, 512, 1024)
 )
 
+
+def _before_the_last(rows: Rows, pad_id: int = 0) -> Tensor:
+    longest = max(len(row) for row in rows)
+    return torch.tensor([row[:-1] + [pad_id] * (longest - len(row)) + row[-1:] for row in rows])
+
+
+def _zeros_replaced(rows: Rows, pad_id: int = 0) -> Tensor:
+    batch = _padded(rows, 0)
+    return batch.masked_fill(batch == 0, pad_id)
+
+
 MISTAKES = (
     *_FIXED,
     Mistake("cut-to-shortest", partial(_padded, length=min), _CUT.format("the shortest")),
@@ -401,5 +412,28 @@ MISTAKES = (
         _shared,
         "The batch is right, but the given rows are filled up too (`extend`, `append` or `+=` on "
         "them): the caller's sentences are changed for good. Make new lists, `row + [...]`.",
+    ),
+    Mistake(
+        "square",
+        partial(_padded, length=len),
+        "Every row is cut or padded to B tokens, as many as there are rows. The length is that of "
+        "the longest row: `max(len(row) for row in rows)`.",
+    ),
+    Mistake(
+        "padded-before-the-last",
+        _before_the_last,
+        "The padding stands before the last token, so that every row ends with it. It goes behind "
+        "the words, the end of sentence among them.",
+    ),
+    Mistake(
+        "zeros-replaced",
+        _zeros_replaced,
+        "The batch is filled with 0 and every 0 then replaced by pad_id, those of the rows too. "
+        "Where 0 is a word it must stay: fill only what is missing.",
+    ),
+    Mistake(
+        "first-token-dropped",
+        lambda rows, pad_id=0: _padded([row[1:] for row in rows], pad_id),
+        "The first token of each row is lost. Every token stays: only pad.",
     ),
 )

@@ -155,6 +155,23 @@ _DESCENDING = (
     "The longest sentences come first. Sort by (length, index), the shortest first: the greedy "
     "filling goes in that order."
 )
+
+
+def _from_the_longest(lengths: list[int], max_tokens: int) -> Batches:
+    """Filled from the long end, then put into ascending order."""
+    filled = _batches(lengths, max_tokens, order=lambda given: _by_length(given)[::-1])
+    return [batch[::-1] for batch in reversed(filled)]
+
+
+def _as_text(lengths: list[int]) -> list[int]:
+    return sorted(range(len(lengths)), key=lambda index: (str(lengths[index]), index))
+
+
+def _one_index_a_length(lengths: list[int], max_tokens: int) -> Batches:
+    last = {length: index for index, length in enumerate(lengths)}
+    return _batches(lengths, max_tokens, order=lambda given: [last[n] for n in sorted(last)])
+
+
 MISTAKES = (
     Mistake("padding-uncounted", _made(size=sum), _PADDING),
     Mistake(
@@ -409,5 +426,28 @@ MISTAKES = (
         _sorts_the_input,
         "The batches are right, but the given list `lengths` is sorted on the way: from now on it "
         "belongs to other sentences. Use `sorted`, not `.sort()`.",
+    ),
+    Mistake(
+        "filled-from-the-longest",
+        _from_the_longest,
+        "The batches are filled from the longest sentences down and only then put into ascending "
+        "order, so they are cut at other places. Fill from the shortest up.",
+    ),
+    Mistake(
+        "sorted-as-text",
+        _made(order=_as_text),
+        "The lengths are sorted as text, where 10 comes before 2. Sort them as numbers.",
+    ),
+    Mistake(
+        "one-index-a-length",
+        _one_index_a_length,
+        "Of several sentences of equal length only one is kept: a dictionary by length holds one "
+        "index each. Every index must occur exactly once; sort the indices themselves.",
+    ),
+    Mistake(
+        "padding-bounded",
+        _made(size=lambda found: len(found) * max(found) - sum(found)),
+        "Only the padding is compared with max_tokens. Words and padding together must fit: "
+        "sentences x longest.",
     ),
 )

@@ -158,6 +158,36 @@ _DIVISOR = (
 _ONE = "Only the {} micro-batch counts. The loss is the mean over the tokens of all of them."
 _LOGS = "The cross-entropy needs log-probabilities: `log_softmax` of the logits over V. "
 
+
+def _kept(logits: Tensors, targets: Tensors) -> tuple[Tensor, Tensor]:
+    """All positions of all micro-batches in one row."""
+    labels = torch.cat([target.flatten() for target in targets])
+    return torch.cat([part.flatten(0, 1) for part in logits]), labels
+
+
+def _accuracy(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    scores, labels = _kept(logits, targets)
+    return (scores.argmax(-1) == labels)[labels != pad_id].to(scores.dtype).mean()
+
+
+def _eos_left_out(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    scores, labels = _kept(logits, targets)
+    real = (labels != pad_id) & (labels != 2)
+    return F.cross_entropy(scores[real], labels[real])
+
+
+def _without_pad_logit(logits: Tensors, targets: Tensors, pad_id: int = 0) -> Tensor:
+    scores, labels = _kept(logits, targets)
+    scores = scores.masked_fill(torch.arange(scores.size(1)) == pad_id, -1e9)
+    return F.cross_entropy(scores, labels, ignore_index=pad_id)
+
+
+_ACCURACY = (
+    "This is the accuracy, the share of tokens whose label has the largest logit. Asked for is the "
+    "cross-entropy, from `log_softmax` of the logits at the labels."
+)
+
+
 MISTAKES = (
     Mistake(
         "mean-of-means", _with(lambda losses, real: _means(losses, real).mean()), _MEAN_OF_MEANS
@@ -443,5 +473,43 @@ MISTAKES = (
         _emptied,
         "The loss is right, but the given lists are emptied on the way (`pop`). Loop over them "
         "instead.",
+    ),
+    Mistake(
+        "divided-by-big-rectangle",
+        _over(
+            lambda losses, real: (
+                sum(len(part) for part in losses) * max(part.size(1) for part in losses)
+            )
+        ),
+        _DIVISOR.format("all positions of the big batch, padded to its longest sentence"),
+    ),
+    Mistake(
+        "one-too-many",
+        _over(lambda losses, real: _total(real) + 1),
+        _DIVISOR.format("one more than the real tokens"),
+    ),
+    Mistake(
+        "sums-weighted-by-tokens",
+        _with(
+            lambda losses, real: (
+                _total([part * kept.sum() for part, kept in zip(losses, real, strict=True)])
+                / _total(real)
+            )
+        ),
+        "The sums of the micro-batches are weighted by their tokens, as if they were means. A sum "
+        "has every token in it already: add up the sums and divide once by all real tokens.",
+    ),
+    Mistake("accuracy", _accuracy, _ACCURACY),
+    Mistake(
+        "eos-left-out",
+        _eos_left_out,
+        "Targets that are the end of sentence are left out as well. Only pad is: the model must "
+        "learn to stop.",
+    ),
+    Mistake(
+        "pad-outside-the-softmax",
+        _without_pad_logit,
+        "The logit of pad is removed before the softmax. Only targets that are pad are left out; "
+        "the softmax goes over all V tokens.",
     ),
 )

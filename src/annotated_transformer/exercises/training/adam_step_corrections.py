@@ -8,6 +8,7 @@ from annotated_transformer.exercises.exercise import Mistake
 from annotated_transformer.exercises.training.adam_step_variants import (
     Betas,
     Tensors,
+    adam,
     adam_with,
 )
 
@@ -49,6 +50,36 @@ def _one_correction(
 _NO_V_CORRECTION = "v is used without its correction: divide by 1 - beta_2 ** step. "
 _NO_M_CORRECTION = "m is used without its correction: divide by 1 - beta_1 ** step. "
 _EPS = "sqrt(v_hat) + eps is asked for. "
+
+
+def _corrections_exchanged(
+    param: Tensor,
+    grad: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    lr: float,
+    betas: Betas = (0.9, 0.98),
+    eps: float = 1e-9,
+) -> Tensors:
+    m = betas[0] * m + (1 - betas[0]) * grad
+    v = betas[1] * v + (1 - betas[1]) * grad**2
+    m_hat, v_hat = m / (1 - betas[1] ** step), v / (1 - betas[0] ** step)
+    return param - lr * m_hat / (v_hat.sqrt() + eps), m, v
+
+
+def _eps_behind_all(
+    param: Tensor,
+    grad: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    lr: float,
+    betas: Betas = (0.9, 0.98),
+    eps: float = 1e-9,
+) -> Tensors:
+    new, m, v = adam(param, grad, m, v, step, lr, betas, eps, eps_place="none")
+    return new - eps, m, v
 
 
 CORRECTIONS = (
@@ -215,5 +246,33 @@ CORRECTIONS = (
         adam_with(eps_place="least"),
         "eps is taken as the smallest value of the root (`clamp`, `max`). It is added: sqrt(v_hat) "
         "+ eps.",
+    ),
+    Mistake(
+        "corrections-exchanged",
+        _corrections_exchanged,
+        "The corrections are exchanged: m is divided by 1 - beta_2 ** step and v by "
+        "1 - beta_1 ** step. Each moment has the beta of its own mean.",
+    ),
+    Mistake(
+        "eps-behind-lr-and-fraction",
+        _eps_behind_all,
+        "eps is added to the whole step instead of the denominator (brackets). lr * m_hat / "
+        "(sqrt(v_hat) + eps).",
+    ),
+    Mistake(
+        "m-corrected-returned-v-not-corrected",
+        adam_with(correct="m", keep="m"),
+        _NO_V_CORRECTION + "And m comes back corrected (m_hat); return the raw one.",
+    ),
+    Mistake(
+        "v-corrected-returned-m-not-corrected",
+        adam_with(correct="v", keep="v"),
+        _NO_M_CORRECTION + "And v comes back corrected (v_hat); return the raw one.",
+    ),
+    Mistake(
+        "corrected-in-the-first-step-only",
+        adam_with(correction=lambda beta, step: 1 - beta if step == 1 else 1.0),
+        "Only step 1 is corrected. The means are too small for many steps: divide by "
+        "1 - beta ** step at every one.",
     ),
 )

@@ -72,6 +72,34 @@ def _nesterov(
     return param - lr * ahead / ((v / (1 - betas[1] ** step)).sqrt() + eps), m, v
 
 
+def _rate_over_step(
+    param: Tensor,
+    grad: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    lr: float,
+    betas: Betas = (0.9, 0.98),
+    eps: float = 1e-9,
+) -> Tensors:
+    return adam(param, grad, m, v, step, lr / step, betas, eps)
+
+
+def _normalised_gradient(
+    param: Tensor,
+    grad: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    lr: float,
+    betas: Betas = (0.9, 0.98),
+    eps: float = 1e-9,
+) -> Tensors:
+    v = betas[1] * v + (1 - betas[1]) * grad**2
+    m = betas[0] * m + (1 - betas[0]) * grad / ((v / (1 - betas[1] ** step)).sqrt() + eps)
+    return param - lr * m / (1 - betas[0] ** step), m, v
+
+
 DIRECTIONS = (
     Mistake(
         "ascent",
@@ -174,5 +202,17 @@ DIRECTIONS = (
         _clipped,
         "The gradient is clipped to norm 1 first. That is another step of training; here use the "
         "gradient as it is.",
+    ),
+    Mistake(
+        "rate-over-step",
+        _rate_over_step,
+        "lr is divided by step. The rate that is given is used as it is: the schedule is another "
+        "function's matter.",
+    ),
+    Mistake(
+        "m-of-the-normalised-gradient",
+        _normalised_gradient,
+        "The gradient is divided by sqrt(v_hat) + eps before it joins m. m is the running mean of "
+        "the gradient itself; divide m_hat, in the step.",
     ),
 )

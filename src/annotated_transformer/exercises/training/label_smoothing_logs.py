@@ -66,6 +66,15 @@ _TARGET_CHANGED = (
 )
 
 
+def _log_of_the_mean(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
+    weighted = smoothed_loss(logits, target, eps, pad_id, sign=1.0, mean="none", log_p=_softmax)
+    return -weighted[target != pad_id].log().mean()
+
+
+def _softmax(logits: Tensor, pad_id: int) -> Tensor:
+    return logits.softmax(-1)
+
+
 LOGS = (
     Mistake("divergence", loss_with(less_entropy=True), _KL),
     Mistake(
@@ -226,5 +235,11 @@ LOGS = (
         "zeroes-pads-in-target",
         _then(lambda x, t, pad: t.masked_fill_(t == pad, 0)),
         _TARGET_CHANGED,
+    ),
+    Mistake(
+        "log-of-the-mean",
+        _log_of_the_mean,
+        _LOG + "Here the probabilities are averaged with q and the logarithm is taken last. First "
+        "the logarithm, then the mean: (q * log_p).sum().",
     ),
 )

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
@@ -85,6 +86,15 @@ _SHARE = (
     "so each gets eps/(V-2); then q sums to 1."
 )
 _TARGET = "The target gets {}. It gets 1 - eps, and the V-2 others share eps: q sums to 1."
+
+
+def _pad_position(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
+    """q[:, pad_id] = 0 of a q with three axes: a position, not a column."""
+    log_p = logits.log_softmax(-1)
+    q = torch.full_like(log_p, eps / (logits.size(-1) - 2))
+    q = q.scatter(-1, target[..., None], 1 - eps)
+    q[:, pad_id : pad_id + 1] = 0.0
+    return -(q * log_p).sum(-1)[target != pad_id].mean()
 
 
 TARGETS = (
@@ -256,5 +266,18 @@ TARGETS = (
         "share-with-pad-mean-over-all",
         loss_with(mean="all", pad_column=False),
         PAD_MASS + " And the sum is divided by all positions instead of those that are not pad.",
+    ),
+    Mistake(
+        "pad-position-zeroed",
+        _pad_position,
+        "`q[:, pad_id] = 0` clears a position of every sentence: the second of the three axes. "
+        "The column of pad is the last: `q[..., pad_id] = 0`.",
+    ),
+    Mistake(
+        "szegedy-mean-over-all",
+        lambda logits, target, eps=0.1, pad_id=0: (
+            _szegedy(logits, target, eps, pad_id) * (target != pad_id).sum() / target.numel()
+        ),
+        _SZEGEDY + " And the sum is divided by all positions instead of those that are not pad.",
     ),
 )

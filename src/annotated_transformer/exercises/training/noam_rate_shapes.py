@@ -61,6 +61,23 @@ def _rest(note: str) -> str:
     return note + " Compare with equation (3): d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)."
 
 
+def _decay_from_the_peak(step: int, d_model: int, warmup: int, factor: float = 1.0) -> float:
+    if step <= warmup:
+        return factor * d_model**-0.5 * max(step, 1) * warmup**-1.5
+    return float(factor * d_model**-0.5 * (step - warmup) ** -0.5)
+
+
+def _exponential_decay(step: int, d_model: int, warmup: int, factor: float = 1.0) -> float:
+    peak = factor * (d_model * warmup) ** -0.5
+    late = max(step, 1) / warmup
+    return peak * late if late < 1 else peak * math.exp(1 - late)
+
+
+def _climb_like_root(step: int, d_model: int, warmup: int, factor: float = 1.0) -> float:
+    late = max(step, 1) / warmup
+    return float(factor * (d_model * warmup) ** -0.5 * min(late**0.5, late**-0.5))
+
+
 SHAPES = (
     Mistake(
         "decay-only",
@@ -219,5 +236,26 @@ SHAPES = (
         _peak_over_model,
         "The rate is scaled so that its peak is factor / sqrt(d_model). The paper's peak is "
         "1 / sqrt(d_model * warmup): the factor warmup^-0.5 is missing.",
+    ),
+    Mistake(
+        "decay-from-the-peak",
+        _decay_from_the_peak,
+        _rest(
+            "The late term is (step - warmup)^-0.5: it counts from the end of the warm-up, so the "
+            "rate jumps there. It counts from the first step."
+        ),
+    ),
+    Mistake(
+        "exponential-decay",
+        _exponential_decay,
+        _rest("After the warm-up the rate falls exponentially. It falls with 1 / sqrt(step)."),
+    ),
+    Mistake(
+        "climb-like-root",
+        _climb_like_root,
+        _rest(
+            "The rate climbs to its peak with sqrt(step). It climbs in a straight line: step * "
+            "warmup^-1.5."
+        ),
     ),
 )

@@ -123,6 +123,12 @@ _CHANGED = (
     "it: slices are enough."
 )
 
+
+def _prefixes(tgt: Tensor) -> Tensors:
+    given, wanted = _cut(tgt)
+    return given[:, None].expand(-1, given.size(1), -1).tril(), wanted
+
+
 MISTAKES = (
     Mistake("same-tokens", partial(_cut, wanted=(0, -1)), _COPY),
     Mistake("same-tokens-without-bos", partial(_cut, given=(1, None)), _COPY),
@@ -391,4 +397,32 @@ MISTAKES = (
     Mistake("clears-last-column", _then(lambda tgt: tgt[:, -1].zero_()), _CHANGED),
     Mistake("clears-first-column", _then(lambda tgt: tgt[:, 0].zero_()), _CHANGED),
     Mistake("marks-padding-in-tgt", _then(lambda tgt: tgt.masked_fill_(tgt == 0, -100)), _CHANGED),
+    Mistake(
+        "all-prefixes",
+        _prefixes,
+        "The input holds every prefix of the sentence, one for each position. One row a sentence "
+        "is enough: the causal mask hides what is later, so all positions are learned at once.",
+    ),
+    Mistake(
+        "one-tensor-joined",
+        lambda tgt: torch.cat(_cut(tgt)),
+        "Both are joined into one tensor. Return two tensors: `return decoder_input, labels`.",
+    ),
+    Mistake(
+        "labels-of-the-first-sentence",
+        lambda tgt: (tgt[:, :-1], tgt[0, 1:]),
+        "The labels are those of the first sentence only. Each sentence has its own: `tgt[:, 1:]`.",
+    ),
+    Mistake(
+        "labels-padding-eos",
+        lambda tgt: (tgt[:, :-1], tgt[:, 1:].masked_fill(tgt[:, 1:] == 0, 2)),
+        "Padding in the labels is replaced by the end of sentence, so the model would learn to "
+        "write it again and again. The tokens stay as they are, padding too.",
+    ),
+    Mistake(
+        "pairs-of-rows",
+        lambda tgt: [(row[:-1], row[1:]) for row in tgt],
+        "A list with one pair for each sentence is returned. Asked for are two tensors for the "
+        "whole batch: `tgt[:, :-1]` and `tgt[:, 1:]`.",
+    ),
 )

@@ -273,6 +273,30 @@ MISTAKES = (
         lambda size, eps: [1 - eps, eps / (size - 2)],
         "The distribution is returned. Asked for is the lowest loss, one number: its entropy.",
     ),
+    Mistake(
+        "divided-by-ln-v",
+        lambda size, eps: smoothing_floor(size, eps) / math.log(size),
+        "The entropy is divided by ln V, as a share of the largest possible. The loss is the "
+        "entropy itself, in nats.",
+    ),
+    Mistake(
+        "divergence-from-uniform",
+        lambda size, eps: math.log(size) - smoothing_floor(size, eps),
+        "ln V less the entropy of q is how far q is from uniform. The lowest loss is the entropy "
+        "of q itself.",
+    ),
+    Mistake(
+        "plus-eps-in-the-logarithm",
+        lambda size, eps: -(1 - eps) * math.log1p(eps) - eps * math.log(eps / (size - 2)),
+        "The target's logarithm is that of 1+eps: `log1p(eps)` is ln(1+eps). Its probability is "
+        "1-eps: `math.log(1 - eps)` or `math.log1p(-eps)`.",
+    ),
+    Mistake(
+        "others-only-of-v",
+        lambda size, eps: -eps * math.log(eps / size),
+        "Only the other tokens' term is there, and eps is shared by V of them instead of V-2. "
+        + _BOTH,
+    ),
 )
 
 
