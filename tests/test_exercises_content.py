@@ -13,7 +13,8 @@ from torch import Tensor
 
 from annotated_transformer.exercises import attention, masks, multi_head
 from annotated_transformer.exercises.attention import find_bug as faulty_listings
-from annotated_transformer.exercises.attention.predict_shapes import PREDICT_SHAPES, Sizes
+from annotated_transformer.exercises.attention.predict_shapes import PREDICT_SHAPES
+from annotated_transformer.exercises.attention.predict_shapes_wrong import Sizes
 from annotated_transformer.exercises.attention.scaled_dot_product import (
     SCALED_DOT_PRODUCT,
     scaled_dot_product_attention,

@@ -5,30 +5,24 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from annotated_transformer.exercises.attention.softmax_shift_mistakes import (
+    GLOBAL_MAX,
+    SHIFT_MISTAKES,
+    normalised,
+)
 from annotated_transformer.exercises.exercise import Candidate, Mistake
-
-
-def _normalised(x: Tensor, shift: Tensor | float, dim: int | tuple[int, ...]) -> Tensor:
-    exponentials = (x - shift).exp()
-    return exponentials / exponentials.sum(dim=dim, keepdim=True)
-
 
 _OVERFLOW = (
     "The exponential is taken of x itself, without subtracting the maximum. exp overflows to inf "
     "above 709 in float64 (88 in float32) and inf / inf is NaN; for very negative x it underflows "
     "to 0 / 0. Subtract the largest entry along `dim` first: the result is the same."
 )
-_GLOBAL_MAX = (
-    "One maximum, that of the whole tensor, is subtracted from every slice (global max). "
-    "Nothing overflows, but a slice that lies far below it underflows: all its exponentials are "
-    "0, and 0 / 0 is NaN. Each slice needs its own maximum along `dim`, with keepdim=True."
-)
 
 
 def _over(x: Tensor, dim: int = -1, *, axis: int | None = None, stable: bool = True) -> Tensor:
     """A softmax that ignores `dim`; axis None is the whole tensor."""
     axes = tuple(range(x.dim())) if axis is None else axis
-    return _normalised(x, x.amax(dim=axes, keepdim=True) if stable else 0.0, axes)
+    return normalised(x, x.amax(dim=axes, keepdim=True) if stable else 0.0, axes)
 
 
 # The axis a learner normalises over in place of `dim`, and what to say about it.
@@ -84,13 +78,9 @@ def _all_in_place(x: Tensor, dim: int = -1) -> Tensor:
     return x.div_(x.sum(dim=dim, keepdim=True))
 
 
-def _scaled_by_own_maximum(x: Tensor, dim: int = -1) -> Tensor:
-    return _normalised(x / x.amax(dim=dim, keepdim=True), 0.0, dim)
-
-
 def _max_over_another_axis(x: Tensor, dim: int = -1) -> Tensor:
     other = 0 if dim % x.dim() else -1
-    return _normalised(x, x.amax(dim=other, keepdim=True), dim)
+    return normalised(x, x.amax(dim=other, keepdim=True), dim)
 
 
 def _sum_over_another_axis(x: Tensor, dim: int = -1) -> Tensor:
@@ -118,18 +108,14 @@ _VISIBLE_EPSILON = (
 )
 
 
-def _nan_to_zero(x: Tensor, dim: int = -1) -> Tensor:
-    return torch.nan_to_num(_normalised(x, 0.0, dim))
-
-
 def _l2(x: Tensor, dim: int = -1) -> Tensor:
     exponentials = torch.softmax(x, dim)
     return exponentials / exponentials.norm(dim=dim, keepdim=True)
 
 
 MISTAKES = (
-    Mistake("overflow", lambda x, dim=-1: _normalised(x, 0.0, dim), _OVERFLOW),
-    Mistake("global-max", lambda x, dim=-1: _normalised(x, x.max(), dim), _GLOBAL_MAX),
+    Mistake("overflow", lambda x, dim=-1: normalised(x, 0.0, dim), _OVERFLOW),
+    Mistake("global-max", lambda x, dim=-1: normalised(x, x.max(), dim), GLOBAL_MAX),
     *_axis_mistakes(),
     Mistake(
         "max-over-another-axis",
@@ -139,7 +125,7 @@ MISTAKES = (
     ),
     Mistake(
         "max-over-last-axis",
-        lambda x, dim=-1: _normalised(x, x.amax(dim=-1, keepdim=True), dim),
+        lambda x, dim=-1: normalised(x, x.amax(dim=-1, keepdim=True), dim),
         "The maximum is always taken over the last axis, while the sum runs over `dim`. What is "
         "subtracted must be the same number for all entries of a slice, else it does not cancel. "
         "Give the maximum `dim` too.",
@@ -173,7 +159,7 @@ MISTAKES = (
     ),
     Mistake(
         "max-without-keepdim",
-        lambda x, dim=-1: _normalised(x, x.amax(dim), dim),
+        lambda x, dim=-1: normalised(x, x.amax(dim), dim),
         "The maximum is taken without `keepdim=True`, so broadcasting lines it up with the wrong "
         "axis: an error on most shapes, and silently wrong numbers on square ones. Keep the axis.",
     ),
@@ -244,13 +230,13 @@ MISTAKES = (
     ),
     Mistake(
         "last-entry-subtracted",
-        lambda x, dim=-1: _normalised(x, x.narrow(dim, x.size(dim) - 1, 1), dim),
+        lambda x, dim=-1: normalised(x, x.narrow(dim, x.size(dim) - 1, 1), dim),
         "The last entry of every slice is subtracted, not the largest: where another lies far "
         "above it, exp still overflows. Subtract the maximum along `dim`.",
     ),
     Mistake(
         "first-entry-subtracted",
-        lambda x, dim=-1: _normalised(x, x.narrow(dim, 0, 1), dim),
+        lambda x, dim=-1: normalised(x, x.narrow(dim, 0, 1), dim),
         "The first entry of every slice is subtracted, not the largest: where another lies far "
         "above it, exp still overflows. Subtract the maximum along `dim`.",
     ),
@@ -346,133 +332,7 @@ MISTAKES = (
         "The sign of x is lost: the exponential is taken of |x|, so a very negative score gets a "
         "large weight. Use x itself, less its maximum.",
     ),
-    Mistake(
-        "negated",
-        lambda x, dim=-1: torch.softmax(-x, dim),
-        "The sign is turned: the smallest entry gets the largest weight. It is `x - max`, not "
-        "`max - x`.",
-    ),
-    Mistake(
-        "negated-overflow",
-        lambda x, dim=-1: _normalised(-x, 0.0, dim),
-        "The sign is turned (exp(-x)): the smallest entry gets the largest weight. And no maximum "
-        "is subtracted, so it overflows for large x.",
-    ),
-    Mistake(
-        "maximum-added",
-        lambda x, dim=-1: _normalised(x, -x.amax(dim, keepdim=True), dim),
-        "The maximum is added instead of subtracted. For moderate x it cancels, but it doubles "
-        "large numbers, so exp overflows even sooner. Write `x - x.amax(dim, keepdim=True)`.",
-    ),
-    Mistake(
-        "minimum-subtracted",
-        lambda x, dim=-1: _normalised(x, x.amin(dim, keepdim=True), dim),
-        "The minimum is subtracted, not the maximum: the largest difference is still large and "
-        "exp overflows to inf. Subtract the maximum along `dim`, so that the largest exponent "
-        "is 0.",
-    ),
-    Mistake(
-        "mean-subtracted",
-        lambda x, dim=-1: _normalised(x, x.mean(dim, keepdim=True), dim),
-        "The mean is subtracted, not the maximum: an entry far above the mean still overflows. "
-        "Subtract the maximum along `dim`, so that the largest exponent is 0.",
-    ),
-    Mistake(
-        "standardised",
-        lambda x, dim=-1: torch.softmax(
-            (x - x.mean(dim, keepdim=True)) / (x.std(dim, keepdim=True, correction=0) + 1e-9), dim
-        ),
-        "x is standardised (divided by its deviation) before the exponential. That changes the "
-        "weights; only subtracting a constant leaves a softmax as it is. Subtract the maximum.",
-    ),
-    Mistake(
-        "largest-magnitude-subtracted",
-        lambda x, dim=-1: _normalised(x, x.abs().amax(dim, keepdim=True), dim),
-        "The largest absolute value is subtracted. In a slice of very negative numbers that makes "
-        "them more negative still: all exponentials underflow to 0 and 0 / 0 is NaN. Subtract the "
-        "maximum itself, not of |x|.",
-    ),
-    Mistake(
-        "divided-by-maximum",
-        _scaled_by_own_maximum,
-        "x is divided by its maximum instead of having it subtracted. That changes the ratios of "
-        "the exponentials, and with them the weights. Subtraction cancels, division does not.",
-    ),
-    Mistake(
-        "divided-by-largest-magnitude",
-        lambda x, dim=-1: _normalised(x / x.abs().max(), 0.0, dim),
-        "x is divided by its largest absolute value instead of having its maximum subtracted. "
-        "That changes the ratios of the exponentials, and with them the weights.",
-    ),
-    Mistake(
-        "maximum-subtracted-late",
-        lambda x, dim=-1: (lambda e: (e - e.amax(dim, keepdim=True)) / e.sum(dim, keepdim=True))(
-            x.exp()
-        ),
-        "The maximum is subtracted after the exponential, from the exponentials. There it neither "
-        "prevents the overflow nor cancels. Subtract it from x, before exp.",
-    ),
-    Mistake(
-        "denominator-without-shift",
-        lambda x, dim=-1: (x - x.amax(dim, keepdim=True)).exp() / x.exp().sum(dim, keepdim=True),
-        "The maximum is subtracted in the numerator only; the denominator sums exp(x). They have "
-        "to be the same exponentials, so that the shift cancels and nothing overflows.",
-    ),
-    Mistake(
-        "numerator-without-shift",
-        lambda x, dim=-1: x.exp() / (x - x.amax(dim, keepdim=True)).exp().sum(dim, keepdim=True),
-        "The maximum is subtracted in the denominator only; the numerator is exp(x). They have to "
-        "be the same exponentials, so that the shift cancels and nothing overflows.",
-    ),
-    Mistake(
-        "clamped",
-        lambda x, dim=-1: _normalised(x.clamp(max=80.0), 0.0, dim),
-        "x is clamped to keep exp from overflowing, so all entries above the bound get the same "
-        "weight, and very negative slices still give 0 / 0. Subtract the maximum instead: that is "
-        "exact.",
-    ),
-    Mistake(
-        "clamped-both-sides",
-        lambda x, dim=-1: _normalised(x.clamp(-50.0, 50.0), 0.0, dim),
-        "x is clamped to keep exp from overflowing, so all entries beyond the bound get the same "
-        "weight. Subtract the maximum along `dim` instead: that is exact.",
-    ),
-    Mistake(
-        "nan-hidden",
-        _nan_to_zero,
-        "The exponential overflows and the NaN is replaced afterwards by a number. It hides the "
-        "overflow and loses the largest weight. Subtract the maximum along `dim` before exp, and "
-        "there is no NaN to hide.",
-    ),
-    Mistake(
-        "nan-replaced-by-one",
-        lambda x, dim=-1: torch.nan_to_num(_normalised(x, 0.0, dim), nan=1.0),
-        "The exponential overflows and the NaN is replaced afterwards by a number. It hides the "
-        "overflow and loses the ratios of the weights. Subtract the maximum along `dim` before "
-        "exp, and there is no NaN to hide.",
-    ),
-    Mistake(
-        "global-max-and-small-denominator",
-        lambda x, dim=-1: (lambda e: e / (e.sum(dim, keepdim=True) + 1e-9))((x - x.max()).exp()),
-        _GLOBAL_MAX
-        + " A small number in the denominator, or replacing the NaN afterwards, only turns "
-        "it into weights of 0.",
-    ),
-    Mistake(
-        "overflow-in-the-logarithm",
-        lambda x, dim=-1: (x - x.exp().sum(dim, keepdim=True).log()).exp(),
-        "The logarithm of the sum is taken of exp(x) itself: without subtracting the maximum the "
-        "sum overflows to inf (or underflows to 0) before its logarithm is taken. Use "
-        "`torch.logsumexp`, or subtract the maximum along `dim` first.",
-    ),
-    Mistake(
-        "small-denominator",
-        lambda x, dim=-1: (lambda e: e / (e.sum(dim, keepdim=True) + 1e-9))(x.exp()),
-        "A small number in the denominator avoids 0 / 0, but exp still overflows for large x, and "
-        "a very negative slice gives weights 0 instead of a sum of 1: without subtracting the "
-        "maximum it is not stable. With the maximum subtracted the sum is at least 1 and no such "
-        "number is needed.",
-    ),
+    *SHIFT_MISTAKES,
     Mistake(
         "twice",
         lambda x, dim=-1: torch.softmax(torch.softmax(x, dim), dim),

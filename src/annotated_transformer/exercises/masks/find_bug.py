@@ -14,14 +14,13 @@ from torch import Tensor
 
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Mistake, call
 from annotated_transformer.exercises.masks.find_bug_faults import (
-    COMMON_FAULTS,
     FAULTS,
     MASK_NAMES,
-    OTHER_FAULTS,
     RIGHT_RULES,
     Fault,
     MaskRule,
 )
+from annotated_transformer.exercises.masks.find_bug_repairs import COMMON_FAULTS, OTHER_FAULTS
 
 Masks = tuple[Tensor, Tensor, Tensor, Tensor]
 
