@@ -68,8 +68,8 @@ def _unfused_attention(
 ) -> Tensor:
     """What `fused_attention` runs for bfloat16 on a CPU: Equation 1 in three operations.
 
-    There it takes less than half the time of the fused kernel, for sentences of 14 tokens an
-    eighth (benchmarks/attention.py). Elsewhere nothing calls it.
+    There it takes about an eighth of the fused kernel's time for sentences of 14 tokens, about a
+    third for 128 and half or more for 256 (benchmarks/README.md). Elsewhere nothing calls it.
     """
     scores = (query * query.size(-1) ** -0.5) @ key.transpose(-2, -1)  # (..., n_queries, n_keys)
     if mask is None:

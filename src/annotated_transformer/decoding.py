@@ -235,8 +235,9 @@ def best_extensions(
 def top_k(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k largest of each row of x (rows, n) and their columns, each (rows, k), largest first.
 
-    Equal to x.topk(k) and several times faster on long rows: the k largest lie in the k blocks of
-    columns with the largest maxima (or in the few columns left over), and maxima are cheap.
+    Equal to x.topk(k) and faster on long rows, on a CPU about twice for a vocabulary of 10,000 and
+    a beam of 4 (benchmarks/README.md): the k largest lie in the k blocks of columns with the
+    largest maxima (or in the few columns left over), and maxima are cheap.
     """
     n = x.shape[1]
     whole = n - n % BLOCK

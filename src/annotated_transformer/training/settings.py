@@ -30,7 +30,7 @@ class TrainingConfig:
         seed: of the starting values, the dropout and the order of the batches.
         precision: "fp32", or "bf16" for the matrix products.
         byte_dropout: dropout probabilities rounded to 1/256, faster on a CPU. A departure.
-        compile: torch.compile, for GPUs; on the CPU it was slower.
+        compile: torch.compile, meant for GPUs.
         checkpoint_every: steps between checkpoints; None is one an epoch.
         keep: how many checkpoints stay.
         average: how many of the last checkpoints the final weights are the mean of (section 6.1).
