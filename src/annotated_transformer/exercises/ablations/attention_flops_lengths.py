@@ -112,6 +112,18 @@ LENGTHS = (
         _NO_LENGTH,
     ),
     Fault(
+        "length-2n",
+        {"length": lambda n, d, h: 2 * n},
+        "The second number is 2n: n and d_model are exchanged. The length depends on d_model "
+        "alone, 4n²d = 8nd² gives n = 2 d_model.",
+    ),
+    Fault(
+        "length-n",
+        {"length": lambda n, d, h: n},
+        "The second number is the given n. Asked for is the length at which both parts would cost "
+        "the same, 2 d_model.",
+    ),
+    Fault(
         "length-minus-n",
         {"length": lambda n, d, h: 2 * d - n},
         "The second number is how far n is from that length. Give the length itself, 2 d_model.",

@@ -81,6 +81,12 @@ _WRONG: tuple[tuple[str, str, Answer, str], ...] = (
     ),
     (
         "best_heads",
+        "with-thirty-two",
+        [8, 16, 32],
+        "32 heads have 25.4 BLEU, less than the 25.8 of 8 and of 16.",
+    ),
+    (
+        "best_heads",
         "all",
         [1, 4, 8, 16, 32],
         "these are all settings. The highest BLEU is 25.8, which two of them have.",
@@ -207,6 +213,12 @@ _WRONG: tuple[tuple[str, str, Answer, str], ...] = (
         1.5,
         "1.5 is the distance to the big model (26.4), which differs in much more than heads.",
     ),
+    (
+        "loss_at_one_head",
+        "rounded",
+        1.0,
+        "the difference is not rounded to a whole point: 25.8 - 24.9.",
+    ),
     ("loss_at_one_head", "nothing", 0.0, "a single head has 24.9, the best settings 25.8."),
     (
         "metric",
@@ -257,6 +269,7 @@ _WRONG: tuple[tuple[str, str, Answer, str], ...] = (
         38.1,
         "38.1 is the base model from English to French, Table 2.",
     ),
+    ("base_bleu", "big-french", 41.8, "41.8 is the big model from English to French, Table 2."),
     ("base_bleu", "perplexity", 4.92, "4.92 is the perplexity. BLEU is the next column."),
     ("base_bleu", "parameters", 65.0, "65 is the number of parameters, in millions."),
     ("base_bleu", "one-head", 24.9, "24.9 is the model with one head, in row (A)."),

@@ -120,6 +120,11 @@ SEED_NOISE = Exercise(
             [25.82, 25.80, 25.83, 25.81, 25.84],
             [25.74, 25.73, 25.76, 25.75],
         ),
+        _scores(
+            "9 runs that stray and 5 that do not",
+            [25.0, 25.6, 25.3, 25.1, 25.5, 25.2, 25.4, 25.7, 24.9],
+            [24.87, 24.97, 24.92, 24.82, 25.02],
+        ),
         _scores("scores of a perfect toy task", [99.0, 98.4, 98.9], [98.8, 99.0, 98.5, 98.3, 99.1]),
     ),
     mistakes=mistakes_against(seed_noise),

@@ -3,10 +3,11 @@
 import math
 import statistics
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from annotated_transformer.exercises.ablations.seed_noise_decisions import MORE_DECISIONS
 from annotated_transformer.exercises.ablations.seed_noise_parts import (
-    MORE_DECISIONS,
     MORE_DIFFERENCES,
     MORE_ERRORS,
     Number,
@@ -142,6 +143,11 @@ def _paired(a: Scores, b: Scores) -> Any:
     return d, se, abs(d) > 2 * se
 
 
+def _against_single_runs(a: Scores, b: Scores, of_b: bool) -> Any:
+    d, se, _ = _noise(a, b)
+    return d, se, abs(d) > 2 * statistics.stdev(b if of_b else a)
+
+
 def _no_overlap_of_runs(a: Scores, b: Scores) -> Any:
     d, se, _ = _noise(a, b)
     return d, se, min(a) > max(b) or min(b) > max(a)
@@ -169,6 +175,7 @@ _PROBES: tuple[tuple[Scores, Scores], ...] = (
     ([20.0, 27.0, 24.0, 25.4], [21.2, 23.9, 25.2]),
     ([25.4, 26.0, 25.3], [25.1, 25.7, 25.0]),
     ([25.5, 26.5], [25.25, 26.0, 26.75]),
+    ([25.0, 25.6, 25.3, 25.1, 25.5, 25.2, 25.4, 25.7, 24.9], [24.87, 24.97, 24.92, 24.82, 25.02]),
     ([25.82, 25.80, 25.83, 25.81, 25.84], [25.74, 25.73, 25.76, 25.75]),
 )
 
@@ -193,6 +200,15 @@ def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
             "It is decided by whether the runs of one are all above those of the other. That asks "
             "about single runs, and the more there are the harder it is: compare the difference "
             "of the means with two standard errors.",
+        ),
+        *(
+            Mistake(
+                f"against-runs-of-{name}",
+                partial(_against_single_runs, of_b=name == "b"),
+                f"The difference is compared with twice the deviation of single runs of {name}. A "
+                "mean of n runs strays less: compare with two standard errors.",
+            )
+            for name in "ab"
         ),
         Mistake(
             "intervals-do-not-overlap",

@@ -14,6 +14,34 @@ OTHER_FAULTS = (
         "The logits are multiplied by d_model. The output layer has no factor.",
     ),
     Fault(
+        "summed-over-words",
+        {"after": lambda z: z.sum(-1)},
+        "The words are added up: one number for each position. Asked for is one for each word, "
+        "(B, n, V): `bnd,vd->bnv`, with v in the result.",
+    ),
+    Fault(
+        "last-position-left-out",
+        {"after": lambda z: z[:, :-1]},
+        "The last position is left out. Every position has its logits, (B, n, V); what is shifted "
+        "for training is the targets.",
+    ),
+    Fault(
+        "first-position-left-out",
+        {"after": lambda z: z[:, 1:]},
+        "The first position is left out. Every position has its logits, (B, n, V).",
+    ),
+    Fault(
+        "log-sigmoid",
+        {"after": F.logsigmoid},
+        "A log-sigmoid is applied. Return the logits, the products alone.",
+    ),
+    Fault(
+        "one-hot",
+        {"after": lambda z: F.one_hot(z.argmax(-1), z.size(-1)).to(z.dtype)},
+        "The best word is marked with a 1 and the others with a 0. Return the products "
+        "themselves: training needs the logits of all words.",
+    ),
+    Fault(
         "divided-by-d",
         {"scale": lambda d, v: 1 / d},
         "The products are averaged over d_model instead of added up. A logit is the whole dot "

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
+from annotated_transformer.exercises.exercise import Call, Case, Exercise, Invariant, call
 from annotated_transformer.exercises.positional.shift_matrix_mistakes import mistakes_against
 
 
@@ -63,6 +63,15 @@ def _in_one_precision(candidate: Callable[..., Any], k: int, d_model: int) -> An
     return result.double() if isinstance(result, Tensor) and result.is_floating_point() else result
 
 
+def _pairs_apart(one: Call, matrix: Tensor) -> bool:
+    pair = torch.arange(len(matrix)) // 2
+    return bool((matrix[pair[:, None] != pair].abs() < 1e-3).all())
+
+
+def _lengths_kept(one: Call, matrix: Tensor) -> bool:
+    return torch.allclose(matrix @ matrix.T, torch.eye(len(matrix)).to(matrix), atol=1e-2)
+
+
 def _sizes(k: int, d_model: int, isolates: str | None = None) -> Case:
     def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
         return call(k, d_model)
@@ -111,6 +120,20 @@ SHIFT_MATRIX = Exercise(
         _sizes(1, 6),
         _sizes(5, 8),
         _sizes(17, 6),
+    ),
+    invariants=(
+        Invariant(
+            "pairs-apart",
+            _pairs_apart,
+            "Components of different pairs are mixed: outside of the blocks of two rows and two "
+            "columns every entry must be 0, since each pair has an angle of its own.",
+        ),
+        Invariant(
+            "lengths-kept",
+            _lengths_kept,
+            "The matrix is no rotation: it changes lengths. Every pair (sin, cos) is a point on a "
+            "circle and stays on it, so each block is [[cos, sin], [-sin, cos]] of one angle.",
+        ),
     ),
     mistakes=mistakes_against(shift_matrix),
     alternatives=(_by_block_diag, _by_columns, _by_solving, _by_matrix_exponential),

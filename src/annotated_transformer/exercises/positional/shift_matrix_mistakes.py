@@ -178,6 +178,12 @@ _ODD = (
         )
         for p in (1, 2, 3)
     ),
+    Mistake(
+        "power-of-each-entry",
+        lambda k, d: _shift(1, d) ** k,
+        "`M ** k` raises every *entry* to the power k. k steps are k matrix products, "
+        "`torch.linalg.matrix_power`, or each angle times k.",
+    ),
     Mistake("encoding-of-k", _encoded, _NOT_A_MATRIX),
     Mistake("encoding-of-k-in-a-row", lambda k, d: _encoded(k, d)[None], _NOT_A_MATRIX),
     Mistake("encoding-of-k-in-a-column", lambda k, d: _encoded(k, d)[:, None], _NOT_A_MATRIX),

@@ -134,6 +134,12 @@ OTHERS = (
         "One block of two rows is returned. Each of the d_model / 2 pairs has its own.",
     ),
     Fault(
+        "one-entry-a-pair",
+        {"result": lambda m: torch.diag(m.diagonal()[::2])},
+        "The matrix has one row for each pair, d_model / 2 of them. A pair has two components, "
+        "sine and cosine, so it has two rows and two columns.",
+    ),
+    Fault(
         "blocks-not-joined",
         {"result": lambda m: torch.stack([m[j : j + 2, j : j + 2] for j in range(0, len(m), 2)])},
         "The blocks are stacked, (d_model / 2, 2, 2). Put them on the diagonal of one matrix: "

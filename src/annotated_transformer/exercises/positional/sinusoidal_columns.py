@@ -1,6 +1,7 @@
 """The faults of `positional.sinusoidal` after the angles: functions, columns, shape and dtype."""
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -41,6 +42,10 @@ def _overwritten(sines: Tensor, cosines: Tensor) -> Tensor:
 
 def _without_last_pair(sines: Tensor, cosines: Tensor) -> Tensor:
     return torch.cat([interleaved(sines, cosines)[:, :-2], torch.zeros(len(sines), 2)], dim=1)
+
+
+def _always(n_rows: int, positions: Tensor) -> Tensor:
+    return torch.arange(n_rows, dtype=positions.dtype)
 
 
 def _zeros(angle: Tensor) -> Tensor:
@@ -231,6 +236,21 @@ COLUMN_FAULTS = (
         {"result": lambda e: torch.cat([e[:-1], torch.zeros_like(e[:1])])},
         "The last row is still 0: the loop ends one position too early. Positions run from 0 to "
         "n_positions - 1.",
+    ),
+    *(
+        Fault(
+            f"always-{rows}-rows",
+            {"positions": partial(_always, rows)},
+            f"There are {rows} rows, whatever n_positions is: the argument is not used. A table "
+            "made in advance is cut off: `[:n_positions]`.",
+        )
+        for rows in (512, 1024, 5000)
+    ),
+    Fault(
+        "sines-twice-in-halves",
+        {"pair": (torch.sin, torch.sin), "layout": halves},
+        "Both halves of the columns hold sines. The paper's column 2i is a sine and column 2i + 1 "
+        "the cosine of the same angle.",
     ),
     Fault(
         "last-row-missing",

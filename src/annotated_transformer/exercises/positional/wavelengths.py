@@ -122,6 +122,12 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
     ),
     (
         "longest",
+        "base-shared-out",
+        _TURN * 10000 / 512,
+        "10000 is divided by d_model. d_model stands in the exponent: 2π · 10000^(510/512).",
+    ),
+    (
+        "longest",
         "base-1000",
         _TURN * 1000 ** (510 / 512),
         "the base is 1000 here. The paper's is 10000, ten times as much: count the zeros.",

@@ -36,6 +36,27 @@ OTHER_NUMBERS = (
         {"combine": lambda a, b: (a.unsqueeze(-2) * b.unsqueeze(-3)).amax(-1)},
         "The largest of the d products is taken. A dot product is their sum.",
     ),
+    *(
+        Fault(
+            f"in-{str(dtype).removeprefix('torch.')}",
+            {"combine": lambda a, b, t=dtype: product(a.to(t), b.to(t)).to(a.dtype)},
+            f"The product is computed in {str(dtype).removeprefix('torch.')}, which has two or "
+            "three digits. Compute in the dtype of the inputs.",
+        )
+        for dtype in (torch.float16, torch.bfloat16)
+    ),
+    Fault(
+        "lower-triangle",
+        {"after": torch.tril},
+        "The upper triangle is set to 0, as if later rows were hidden. There is no mask here: "
+        "every row meets every row.",
+    ),
+    Fault(
+        "upper-triangle",
+        {"after": torch.triu},
+        "The lower triangle is set to 0, as if each pair were needed once. a and b are two "
+        "different sets of rows: every row meets every row.",
+    ),
     Fault(
         "softmax",
         {"after": lambda z: z.softmax(-1)},

@@ -150,6 +150,26 @@ WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
         "a has one axis, and it stands below the last of b, which is 1 and is stretched to d.",
     ),
     (
+        "pairs",
+        "both-ones",
+        lambda s: (s.batch, s.n, 1, s.m, s.d),
+        "both new axes are counted. Each is an axis of length 1 that meets one of the other "
+        "tensor, n or m: four axes, like each of the two.",
+    ),
+    (
+        "pairs",
+        "both-ones-in-front",
+        lambda s: (s.batch, 1, s.n, s.m, s.d),
+        "both new axes are counted. Each is an axis of length 1 that meets one of the other "
+        "tensor, n or m: four axes, like each of the two.",
+    ),
+    (
+        "kept",
+        "width-lost",
+        lambda s: (s.batch, 1, s.n),
+        "the last axis is d: b's last axis is 1 and is stretched. Its n meets the kept 1.",
+    ),
+    (
         "kept",
         "aligned-left",
         lambda s: (s.n, 1, s.d),

@@ -242,8 +242,11 @@ def _wrong_pieces(draw: Draw, letter: str, rewrite: Rewrite) -> Iterator[tuple[s
 
 
 def _other_orders(name: str, vector: Tensor, text: str) -> Iterator[tuple[str, Tensor, str]]:
-    halves = vector.view(2, -1)
     if vector.numel() % 2 == 0:
+        halves = vector.view(2, -1)
+        for index, half in enumerate(halves):
+            which = f"These are {half.numel()} of {vector.numel()} numbers. " + text
+            yield f"{name}half-{index}", half, which[0].lower() + which[1:]
         yield name + "halves-exchanged", halves.flip(0).flatten(), text
         yield name + "interleaved", halves.T.flatten(), text
     yield name + "backwards", vector.flip(0), text
