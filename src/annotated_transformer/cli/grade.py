@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.errors import CallError
+from annotated_transformer.errors import CallError, WorkError
 
 EPILOG = """Each notebook runs in a process of its own, with limits on time, memory, output, files
 and processes, without a network, and where the references cannot be imported or read. What it
@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         one_line,
     )
 
+    if sys.platform == "win32":
+        raise WorkError("grade needs Linux or macOS: on Windows run it in WSL or in a container")
     paths = _notebooks(arguments.notebooks)
     if not arguments.timeout > 0:
         raise CallError(f"--timeout is {arguments.timeout:g}; expected a number of seconds over 0")
