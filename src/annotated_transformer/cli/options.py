@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 # Far beyond what helps, and below what no machine can hold: memory grows with the beam.
-MOST_BEAMS = 1000
+MOST_BEAMS = 100
 MOST_THREADS = 1024
 HIGHEST_ALPHA = 10
 

@@ -19,6 +19,7 @@ from annotated_transformer.training.checkpoints import (
     list_checkpoints,
     load_tensors,
     save_tensors,
+    stop_path,
     write_atomically,
 )
 from annotated_transformer.training.settings import TrainingConfig
@@ -196,13 +197,16 @@ def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
         CallError: if fewer than `last` checkpoints are there.
     """
     found = list_checkpoints(directory.checkpoints)
+    if not found:
+        stop = stop_path(directory.checkpoints)
+        raise CallError(
+            f"{directory.checkpoints} holds no checkpoint to average yet: "
+            + (f"{stop.name} is for resuming only; train on." if stop.exists() else "train first.")
+        )
     if not 1 <= last <= len(found):
         raise CallError(
             f"--last {last}: {directory.checkpoints} holds {len(found)} checkpoints; give a number "
             f"from 1 to {len(found)}."
-            if found
-            else f"{directory.checkpoints} holds no checkpoint to average yet (that of a stop is "
-            "for resuming only): train on."
         )
     chosen = found[-last:]
     steps = [step for step, _ in chosen]
