@@ -360,7 +360,7 @@ def test_the_checkpoint_of_a_stop_is_not_averaged(tmp_path, corpus):
     trainer = build_trainer(tmp_path, corpus, steps=None, epochs=2)
     trainer.stop_asked = "SIGTERM"
     assert not trainer.run()
-    with pytest.raises(CallError, match="stopped.safetensors is for resuming only"):
+    with pytest.raises(CallError, match=r"stopped\.safetensors is for resuming only"):
         average_checkpoints(trainer.directory, 1)
 
 
