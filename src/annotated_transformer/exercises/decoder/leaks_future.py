@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from annotated_transformer.exercises.decoder.leaks_future_mistakes import LEAKS_FUTURE_MISTAKES
@@ -15,9 +16,9 @@ Rule = Callable[[int, int, int], bool]  # of query i, key j and the length n
 
 def leaks_future(decode: Decode, x: Tensor) -> bool:
     before = decode(x)  # (B, n, d)
+    other = torch.randn(x.shape, dtype=x.dtype)  # other words: drawn, feature by feature
     for t in range(1, x.size(1)):
-        changed = x.clone()
-        changed[:, t:] += 1.0  # another future: positions t, t + 1, ...
+        changed = torch.cat([x[:, :t], other[:, t:]], dim=1)  # another future: t, t + 1, ...
         difference = (decode(changed) - before)[:, :t].abs()  # what comes before t
         if difference.max() > 1e-6:
             return True
@@ -27,8 +28,9 @@ def leaks_future(decode: Decode, x: Tensor) -> bool:
 def _by_gradients(decode: Decode, x: Tensor) -> bool:
     leaf = x.detach().clone().requires_grad_()
     out = decode(leaf)
+    mixed = out @ torch.linspace(1.0, 2.0, x.size(2), dtype=x.dtype).cos()  # (B, n): no plain sum
     for i in range(x.size(1)):
-        (gradient,) = torch.autograd.grad(out[:, i].sum(), leaf, retain_graph=True)
+        (gradient,) = torch.autograd.grad(mixed[:, i].sum(), leaf, retain_graph=True)
         if gradient[:, i + 1 :].abs().sum() > 1e-9:
             return True
     return False
@@ -65,9 +67,12 @@ def _by_single_words(decode: Decode, x: Tensor) -> bool:
 
 
 def _mixing(
-    rule: Rule, average: bool = False
+    rule: Rule, average: bool = False, future: float = 1.0
 ) -> Callable[[torch.Generator, torch.dtype, int], Decode]:
-    """A function whose output i adds up what the rule lets it see, one word after the other."""
+    """A function whose output i adds up what the rule lets it see, one word after the other.
+
+    future: the factor with which later words are added.
+    """
 
     def build(generator: torch.Generator, dtype: torch.dtype, d: int) -> Decode:
         weight = drawn(generator, dtype, d).abs() + 0.5
@@ -80,7 +85,7 @@ def _mixing(
                 seen = [j for j in range(n) if rule(i, j, n)]
                 row = 0.0 * words[:, 0] + 1.0
                 for j in seen:
-                    row = row + words[:, j]
+                    row = row + (future if j > i else 1.0) * words[:, j]
                 rows.append(row / len(seen) if average else row)
             return torch.stack(rows, dim=1)
 
@@ -97,6 +102,39 @@ def _attention(generator: torch.Generator, dtype: torch.dtype, d: int) -> Decode
         return x + (x @ x.mT / 10).softmax(-1) @ (x @ w_v)
 
     return attention
+
+
+def _normalised(x: Tensor) -> Tensor:
+    return F.layer_norm(x, (x.size(-1),))
+
+
+def _post_norm(generator: torch.Generator, dtype: torch.dtype, d: int) -> Decode:
+    """Normalised at the end: whatever x is, the features of an output add up to 0."""
+    attention = _attention(generator, dtype, d)
+    return lambda x: _normalised(attention(x))
+
+
+def _pre_norm(generator: torch.Generator, dtype: torch.dtype, d: int) -> Decode:
+    """Normalised at the start: a number added to all features of a word is not seen by others."""
+    attention = _attention(generator, dtype, d)
+    return lambda x: x + attention(_normalised(x))
+
+
+def _through_one_feature(
+    read: slice, write: slice
+) -> Callable[[torch.Generator, torch.dtype, int], Decode]:
+    """Causal but for the next word's features in `read`, which the features in `write` see."""
+
+    def build(generator: torch.Generator, dtype: torch.dtype, d: int) -> Decode:
+        def decode(x: Tensor) -> Tensor:
+            out = x.cumsum(1)
+            leak = x[:, 1:, read].sum(-1, keepdim=True)
+            ahead = F.pad(leak, (0, 0, 0, 1)).expand(-1, -1, len(range(*write.indices(d))))
+            return out + F.pad(ahead, (write.start or 0, d - (write.stop or d)))
+
+        return decode
+
+    return build
 
 
 def _case(
@@ -141,7 +179,8 @@ LEAKS_FUTURE = Exercise(
         "not?",
         "For t in 1 to n - 1: change `x[:, t:]` in a copy, decode again, and compare the outputs "
         "`[:, :t]` with those before. Or ask for the gradient of output i with respect to x, and "
-        "look at the columns after i.",
+        "look at the columns after i. Either way every feature has to count: what is added to all "
+        "of them alike, or summed over them, a layer normalisation takes away.",
     ),
     reference=leaks_future,
     explanation=(
@@ -150,7 +189,10 @@ LEAKS_FUTURE = Exercise(
         "is off by one lets every position see just the next one, and a mask may be broken in a "
         "single row. The last output is no witness at all, since nothing comes after it. Neither "
         "is the training loss: a leak makes it look better. By gradients the same test reads: the "
-        "derivatives of output i by inputs j form a lower triangle."
+        "derivatives of output i by inputs j form a lower triangle. A layer normalisation lays two "
+        "snares: behind one the features of an output always add up to 0, so the gradient of "
+        "their sum is 0 whatever leaks; and before one, adding the same number to all features of "
+        "a word changes nothing. So draw the new words, and look at every feature."
     ),
     cases=(
         _ruled(
@@ -195,6 +237,25 @@ LEAKS_FUTURE = Exercise(
         _ruled("a function that sees the future only", lambda i, j, n: j > i),
         _case("a running mean", _mixing(lambda i, j, n: j <= i, average=True), (2, 4, 3)),
         _case("attention without a mask", _attention, (3, 4, 2)),
+        _case(
+            "attention without a mask, normalised at the end",
+            _post_norm,
+            isolates="outputs whose features always add up to 0: the answer is True",
+        ),
+        _case(
+            "attention without a mask, normalised at the start",
+            _pre_norm,
+            isolates="words of which the others see the normalised features: the answer is True",
+        ),
+        _case(
+            "a leak into one feature in the middle", _through_one_feature(slice(None), slice(1, 2))
+        ),
+        _case(
+            "a leak out of one feature in the middle",
+            _through_one_feature(slice(1, 2), slice(None)),
+        ),
+        _case("a weak leak, a thousandth", _mixing(lambda i, j, n: True, future=1e-3)),
+        _case("later words are subtracted", _mixing(lambda i, j, n: True, future=-1.0)),
         _case("a single word", _attention, (2, 1, 3)),
         _case("two words, without a mask", _attention, (1, 2, 4)),
         _case(

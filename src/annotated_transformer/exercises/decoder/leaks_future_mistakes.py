@@ -14,12 +14,23 @@ Verdict = Callable[[Tensor], Any]  # of the (n, n) booleans: does input j move o
 
 def _influence(decode: Decode, x: Tensor) -> Tensor:
     """[i, j]: whether the output at i depends on the input at j."""
-    before = decode(x)
+    return _changes(decode, x).abs().amax(dim=(2, 3)) > 1e-6
+
+
+def _other_words(x: Tensor) -> Tensor:
+    """Drawn, the same at every call."""
+    drawn = torch.randn(x.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return drawn.to(x.dtype)
+
+
+def _changes(decode: Decode, x: Tensor, new: Callable[[Tensor], Tensor] = _other_words) -> Tensor:
+    """[i, j]: by how much the outputs at i change, (B, d), when the word at j is a new one."""
+    before, others = decode(x), new(x)
     columns = []
     for j in range(x.size(1)):
         changed = x.clone()
-        changed[:, j] += 1.0
-        columns.append((decode(changed) - before).abs().amax(dim=(0, 2)) > 1e-6)
+        changed[:, j] = others[:, j]
+        columns.append((decode(changed) - before).transpose(0, 1))
     return torch.stack(columns, dim=1)
 
 
@@ -247,11 +258,56 @@ _CHANGED = (
 def _largest_change(decode: Decode, x: Tensor) -> float:
     before, largest = decode(x), 0.0
     for t in range(1, x.size(1)):
-        changed = x.clone()
-        changed[:, t:] += 1.0
+        changed = torch.cat([x[:, :t], _other_words(x)[:, t:]], dim=1)
         largest = max(largest, float((decode(changed) - before)[:, :t].abs().max()))
     return largest
 
+
+def _by_changes(
+    new: Callable[[Tensor], Tensor] = _other_words,
+    seen: Callable[[Tensor], Tensor] = lambda change: change.abs().amax(dim=(2, 3)),
+    tolerance: float = 1e-6,
+) -> Candidate:
+    """All pairs of positions are asked, but not every change is made or seen."""
+
+    def implementation(decode: Decode, x: Tensor) -> bool:
+        return bool((seen(_changes(decode, x, new)) > tolerance).triu(1).any())
+
+    return implementation
+
+
+def _first_feature_changed(x: Tensor) -> Tensor:
+    return torch.cat([x[..., :1] + 1.0, x[..., 1:]], dim=-1)
+
+
+def _gradients(decode: Decode, x: Tensor) -> Tensor:
+    """[i, j]: the gradient of the sum of all features at i by the word at j, (B, d)."""
+    leaf = x.detach().clone().requires_grad_()
+    sums = decode(leaf).sum(dim=(0, 2))
+    rows = [torch.autograd.grad(one, leaf, retain_graph=True)[0].transpose(0, 1) for one in sums]
+    return torch.stack(rows)
+
+
+def _by_gradients(seen: Callable[[Tensor], Tensor]) -> Candidate:
+    def implementation(decode: Decode, x: Tensor) -> bool:
+        return bool((seen(_gradients(decode, x)) > 1e-9).triu(1).any())
+
+    return implementation
+
+
+_FEATURES = (
+    "Only one feature is {what}. A leak may go through any of them: {every}, and take the largest "
+    "absolute difference over all."
+)
+_SUMMED = (
+    "The features of an output are added up before the gradient is taken (`out[:, i].sum()`). "
+    "Behind a layer normalisation that sum is always 0, and so is its gradient, whatever leaks. "
+    "Ask for each feature by itself, or weight them with drawn numbers. "
+)
+_SIGNED = (
+    "The absolute value is missing (`> 0` or `max` of signed numbers), so a leak that lowers the "
+    "outputs is overlooked. Take `.abs()` first. "
+)
 
 LEAKS_FUTURE_MISTAKES = (
     *(Mistake(name, _judging(verdict), text.strip()) for name, text, verdict in _VERDICTS),
@@ -262,5 +318,39 @@ LEAKS_FUTURE_MISTAKES = (
         _largest_change,
         "The largest change is returned. Asked for is True or False: whether it is larger than "
         "rounding.",
+    ),
+    Mistake(
+        "same-number-added",
+        _by_changes(new=lambda x: x + 1.0),
+        "All features of a word are changed alike: the same number is added, or all are scaled. "
+        "A layer normalisation at the start takes that away again, and the leak is not seen. "
+        "Draw the new word: `torch.randn_like`.",
+    ),
+    Mistake("features-summed", _by_gradients(lambda g: g.abs().amax(dim=(2, 3))), _SUMMED.strip()),
+    Mistake(
+        "features-summed-signed",
+        _by_gradients(lambda g: g.sum(dim=(2, 3))),
+        (_SUMMED + _SIGNED).strip(),
+    ),
+    Mistake(
+        "one-output-feature",
+        _by_changes(seen=lambda change: change[..., 0].abs().amax(dim=2)),
+        _FEATURES.format(what="looked at", every="compare the whole outputs"),
+    ),
+    Mistake(
+        "one-input-feature",
+        _by_changes(new=_first_feature_changed),
+        _FEATURES.format(what="changed", every="change the whole word"),
+    ),
+    Mistake(
+        "rough-tolerance",
+        _by_changes(tolerance=0.03),
+        "The differences are compared with a tolerance that is too large: a weak leak is "
+        "overlooked. Allow for rounding only, about 1e-6.",
+    ),
+    Mistake(
+        "signed-changes",
+        _by_changes(new=lambda x: x + 1.0, seen=lambda change: change.amax(dim=(2, 3))),
+        _SIGNED.strip(),
     ),
 )
