@@ -99,6 +99,15 @@ def _padding_counted(sign: float) -> Build:
     return build
 
 
+def _sign_flipped(generator: torch.Generator, dtype: torch.dtype) -> Encode:
+    table = drawn(generator, dtype, 9, 3)
+
+    def encode_with_a_sign_that_depends_on_the_length(tokens: Tensor) -> Tensor:
+        return table[tokens] * (-1.0) ** tokens.size(1)
+
+    return encode_with_a_sign_that_depends_on_the_length
+
+
 def _at_padding_only(generator: torch.Generator, dtype: torch.dtype) -> Encode:
     table = drawn(generator, dtype, 9, 3)
 
@@ -225,6 +234,13 @@ PADDING_LEAK = Exercise(
             _at_padding_and_less_at_words,
             [[0, 3, 5, 2], [4, 2, 0, 0], [1, 6, 8, 3]],
             2,
+        ),
+        _case(
+            "an encoder whose numbers change their sign",
+            _sign_flipped,
+            [[3, 5, 2, 0], [4, 1, 6, 7]],
+            3,
+            isolates="numbers of which only the sign changes",
         ),
         _case("an encoder that works word by word", _word_by_word, [[3, 5], [4, 0]], 3),
         _case(

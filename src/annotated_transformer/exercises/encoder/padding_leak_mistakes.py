@@ -6,87 +6,71 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.exercises.encoder.padding_leak_measures import MEASURE_MISTAKES
+from annotated_transformer.exercises.encoder.padding_leak_steps import (
+    Encode,
+    Measure,
+    append,
+    everything,
+    first_n,
+    largest,
+    last_n,
+    leak,
+    prepend,
+    real,
+)
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
-Encode = Callable[[Tensor], Tensor]
-Lengthen = Callable[[Tensor, int], Tensor]  # of tokens and extra
-Choose = Callable[[Tensor, Tensor], Tensor]  # of change or result, and tokens
-Measure = Callable[[Tensor], Any]
 
-
-def _append(tokens: Tensor, extra: int, pad: int = 0) -> Tensor:
-    return torch.cat([tokens, tokens.new_full((tokens.size(0), extra), pad)], dim=1)
-
-
-def _prepend(tokens: Tensor, extra: int) -> Tensor:
-    return torch.cat([tokens.new_zeros(tokens.size(0), extra), tokens], dim=1)
-
-
-def _first_n(after: Tensor, tokens: Tensor) -> Tensor:
-    return after[:, : tokens.size(1)]
-
-
-def _last_n(after: Tensor, tokens: Tensor) -> Tensor:
-    return after[:, -tokens.size(1) :]
-
-
-def _real(change: Tensor, tokens: Tensor) -> Tensor:
-    return change[tokens != 0]
-
-
-def _largest(change: Tensor) -> float:
-    return change.abs().max().item()
-
-
-def _leak(
-    lengthen: Lengthen = _append,
-    cut: Choose = _first_n,
-    choose: Choose = _real,
-    measure: Measure = _largest,
-) -> Candidate:
-    """The test with some of its steps replaced."""
+def _compared_as(what: Callable[[Tensor, Tensor], Tensor], measure: Measure = largest) -> Candidate:
+    """The results at real tokens, after and before, compared in another way."""
 
     def implementation(encode: Encode, tokens: Tensor, extra: int) -> Any:
-        after = cut(encode(lengthen(tokens, extra)), tokens)
-        return measure(choose(after - encode(tokens), tokens))
+        after = first_n(encode(append(tokens, extra)), tokens)
+        return measure(what(real(after, tokens), real(encode(tokens), tokens)))
 
     return implementation
 
 
-def _everything(change: Tensor, tokens: Tensor) -> Tensor:
-    return change
+def _worst_sentence(encode: Encode, tokens: Tensor, extra: int) -> float:
+    change = first_n(encode(append(tokens, extra)), tokens) - encode(tokens)
+    return max(float(row[seen].abs().mean()) for row, seen in zip(change, tokens != 0, strict=True))
 
 
-def _relative(encode: Encode, tokens: Tensor, extra: int) -> float:
-    leak: float = _leak()(encode, tokens, extra)
-    return leak / float(encode(tokens)[tokens != 0].abs().max())
+def _tokens_zeroed(encode: Encode, tokens: Tensor, extra: int) -> Any:
+    result = leak()(encode, tokens, extra)
+    tokens.zero_()
+    return result
+
+
+_RELATIVE = "The change is divided by the size of the result. Asked for is the absolute change."
 
 
 def _pooled(encode: Encode, tokens: Tensor, extra: int) -> float:
-    longer = _append(tokens, extra)
-    return _largest(encode(longer).mean(1) - encode(tokens).mean(1))
+    longer = append(tokens, extra)
+    return largest(encode(longer).mean(1) - encode(tokens).mean(1))
 
 
 def _difference_of_maxima(encode: Encode, tokens: Tensor, extra: int) -> float:
-    after = _first_n(encode(_append(tokens, extra)), tokens)[tokens != 0]
+    after = first_n(encode(append(tokens, extra)), tokens)[tokens != 0]
     return abs((after.abs().max() - encode(tokens)[tokens != 0].abs().max()).item())
 
 
 def _right_padding_assumed(encode: Encode, tokens: Tensor, extra: int) -> float:
-    change = _first_n(encode(_append(tokens, extra)), tokens) - encode(tokens)
+    change = first_n(encode(append(tokens, extra)), tokens) - encode(tokens)
     lengths = (tokens != 0).sum(1).tolist()
-    return max(_largest(row[:length]) for row, length in zip(change, lengths, strict=True))
+    return max(largest(row[:length]) for row, length in zip(change, lengths, strict=True))
 
 
 def _shares(encode: Encode, tokens: Tensor, extra: int) -> bool:
-    leak: float = _leak()(encode, tokens, extra)
-    return leak > 1e-6
+    largest_change: float = leak()(encode, tokens, extra)
+    return largest_change > 1e-6
 
 
 def _last_words_overwritten(encode: Encode, tokens: Tensor, extra: int) -> float:
     before, real = encode(tokens), tokens != 0
     tokens[:, -extra:] = 0
-    return _largest((encode(tokens) - before)[real])
+    return largest((encode(tokens) - before)[real])
 
 
 def _last_words_replaced(tokens: Tensor, extra: int) -> Tensor:
@@ -99,7 +83,7 @@ def _pads_cut(encode: Encode, tokens: Tensor, extra: int) -> float:
     changes = []
     for sentence in tokens:
         real = sentence[sentence != 0][None]
-        changes.append(_largest(encode(_append(real, extra))[:, : real.size(1)] - encode(real)))
+        changes.append(largest(encode(append(real, extra))[:, : real.size(1)] - encode(real)))
     return max(changes)
 
 
@@ -107,12 +91,11 @@ def _against_no_padding(encode: Encode, tokens: Tensor, extra: int) -> float:
     changes = []
     for sentence in tokens:
         real = sentence != 0
-        longer = encode(_append(sentence[None], extra))[0, : len(sentence)]
-        changes.append(_largest(longer[real] - encode(sentence[real][None])[0]))
+        longer = encode(append(sentence[None], extra))[0, : len(sentence)]
+        changes.append(largest(longer[real] - encode(sentence[real][None])[0]))
     return max(changes)
 
 
-_ABSOLUTE = "Use `.abs().max()`: the largest absolute change, at any real token."
 _ID = (
     "The appended token is not the padding: {what}. A word that is added does change a sentence, "
     "and rightly. The padding token is 0."
@@ -124,7 +107,7 @@ _REPLACED: tuple[tuple[str, str, dict[str, Any]], ...] = (
         "padding-counted",
         "All n positions are compared, padding included. What an encoder returns at padding may "
         "be anything, nobody reads it: leave out the positions at which tokens is 0.",
-        {"choose": _everything},
+        {"choose": everything},
     ),
     (
         "padding-only",
@@ -142,51 +125,51 @@ _REPLACED: tuple[tuple[str, str, dict[str, Any]], ...] = (
         "last-positions",
         "The last n positions of the longer result are compared, `[:, -n:]`: the words have not "
         "moved, the padding stands behind them. Cut with `[:, :n]`.",
-        {"cut": _last_n},
+        {"cut": last_n},
     ),
     (
         "prepended",
         "The padding is put before the words, and the first n positions are compared: different "
         "words. Append it: `torch.cat([tokens, pads], dim=1)`.",
-        {"lengthen": _prepend},
+        {"lengthen": prepend},
     ),
     (
         "prepended-and-cut-at-the-end",
         "The padding is put before the words, so they move to other positions; a model with "
         "positions would change rightly. Append it: `torch.cat([tokens, pads], dim=1)`.",
-        {"lengthen": _prepend, "cut": _last_n},
+        {"lengthen": prepend, "cut": last_n},
     ),
     (
         "one-pad",
         "One padding token is appended, whatever `extra` says. Append `extra` of them: the more "
         "there are, the larger their share.",
-        {"lengthen": lambda tokens, extra: _append(tokens, 1)},
+        {"lengthen": lambda tokens, extra: append(tokens, 1)},
     ),
     (
         "one-pad-too-many",
         "One padding token too many is appended. `extra` of them are asked for.",
-        {"lengthen": lambda tokens, extra: _append(tokens, extra + 1)},
+        {"lengthen": lambda tokens, extra: append(tokens, extra + 1)},
     ),
     (
         "extra-is-the-length",
         "`extra` is taken for the new length or a multiple. It is the number of padding tokens "
         "that are appended.",
-        {"lengthen": lambda tokens, extra: _append(tokens, max(extra - tokens.size(1), 0))},
+        {"lengthen": lambda tokens, extra: append(tokens, max(extra - tokens.size(1), 0))},
     ),
     (
         "as-many-as-words",
         "As many padding tokens are appended as there are words. `extra` of them are asked for.",
-        {"lengthen": lambda tokens, extra: _append(tokens, tokens.size(1))},
+        {"lengthen": lambda tokens, extra: append(tokens, tokens.size(1))},
     ),
     (
         "pad-is-one",
         _ID.format(what="it is 1, which begins a sentence"),
-        {"lengthen": lambda tokens, extra: _append(tokens, extra, 1)},
+        {"lengthen": lambda tokens, extra: append(tokens, extra, 1)},
     ),
     (
         "pad-is-two",
         _ID.format(what="it is 2, which ends a sentence"),
-        {"lengthen": lambda tokens, extra: _append(tokens, extra, 2)},
+        {"lengthen": lambda tokens, extra: append(tokens, extra, 2)},
     ),
     (
         "last-token-repeated",
@@ -205,7 +188,7 @@ _REPLACED: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
         "pad-is-minus-one",
         _ID.format(what="it is -1, which picks the last row of the table"),
-        {"lengthen": lambda tokens, extra: _append(tokens, extra, -1)},
+        {"lengthen": lambda tokens, extra: append(tokens, extra, -1)},
     ),
     (
         "float-pads",
@@ -232,99 +215,6 @@ _REPLACED: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"lengthen": _last_words_replaced},
     ),
     (
-        "mean",
-        "The mean of the changes is taken, not the largest. One changed word among many would "
-        "nearly vanish. " + _ABSOLUTE,
-        {"measure": lambda change: change.abs().mean().item()},
-    ),
-    (
-        "no-absolute-value",
-        "The absolute value is missing: `max` of the signed changes overlooks the negative ones. "
-        + _ABSOLUTE,
-        {"measure": lambda change: change.max().item()},
-    ),
-    (
-        "absolute-value-last",
-        "The absolute value is taken after the maximum, too late: larger negative changes have "
-        "been overlooked by then. " + _ABSOLUTE,
-        {"measure": lambda change: change.max().abs().item()},
-    ),
-    (
-        "signed-mean",
-        "The mean of the signed changes is taken: they cancel. " + _ABSOLUTE,
-        {"measure": lambda change: change.mean().item()},
-    ),
-    (
-        "sum",
-        "The changes are added up. " + _ABSOLUTE,
-        {"measure": lambda change: change.abs().sum().item()},
-    ),
-    (
-        "signed-sum",
-        "The signed changes are added up: they cancel. " + _ABSOLUTE,
-        {"measure": lambda change: change.sum().abs().item()},
-    ),
-    (
-        "minimum",
-        "The smallest change is taken: one word that stays the same hides all others. " + _ABSOLUTE,
-        {"measure": lambda change: change.abs().min().item()},
-    ),
-    (
-        "norm",
-        "The length (2-norm) of all changes is taken. " + _ABSOLUTE,
-        {"measure": lambda change: change.norm().item()},
-    ),
-    (
-        "mean-square",
-        "The mean of the squares is taken. " + _ABSOLUTE,
-        {"measure": lambda change: change.square().mean().item()},
-    ),
-    (
-        "largest-square",
-        "The largest square is taken. " + _ABSOLUTE,
-        {"measure": lambda change: change.square().max().item()},
-    ),
-    (
-        "largest-word",
-        "The largest length (norm) of a word's change is taken. Asked for is the largest change "
-        "of a single number. " + _ABSOLUTE,
-        {"measure": lambda change: change.norm(dim=-1).max().item()},
-    ),
-    (
-        "largest-sum-of-a-word",
-        "The changes of a word are added up before the largest is taken. Asked for is the largest "
-        "change of a single number. " + _ABSOLUTE,
-        {"measure": lambda change: change.abs().sum(-1).max().item()},
-    ),
-    (
-        "largest-mean-of-a-word",
-        "The mean over the features of a word is taken before the largest. Asked for is the "
-        "largest change of a single number. " + _ABSOLUTE,
-        {"measure": lambda change: change.abs().mean(-1).max().item()},
-    ),
-    (
-        "mean-of-the-words",
-        "The changes of a word are added up and the mean taken over the words. Asked for is the "
-        "largest change of a single number. " + _ABSOLUTE,
-        {"measure": lambda change: change.abs().sum(-1).mean().item()},
-    ),
-    (
-        "mean-norm-of-the-words",
-        "The mean length of a word's change is taken. Asked for is the largest change of a single "
-        "number. " + _ABSOLUTE,
-        {"measure": lambda change: change.norm(dim=-1).mean().item()},
-    ),
-    (
-        "all-changes",
-        "All changes are returned, not a number. Asked for is the largest: `.max().item()`.",
-        {"measure": lambda change: change.abs()},
-    ),
-    (
-        "a-number-a-word",
-        "One number for each word is returned. Asked for is a single one, the largest of all.",
-        {"measure": lambda change: change.abs().amax(-1)},
-    ),
-    (
         "first-sentence",
         "Only the first sentence is looked at. The change may be in any of them.",
         {"choose": lambda change, tokens: change[:1][tokens[:1] != 0]},
@@ -340,28 +230,11 @@ _REPLACED: tuple[tuple[str, str, dict[str, Any]], ...] = (
         "position may hold padding.",
         {"choose": lambda change, tokens: change[:, -1]},
     ),
-    (
-        "padding-counted-mean",
-        "The mean over all positions is taken, padding included. Only real tokens count, and of "
-        "them the largest change. " + _ABSOLUTE,
-        {"choose": _everything, "measure": lambda change: change.abs().mean().item()},
-    ),
-    (
-        "padding-counted-signed",
-        "Padding is counted, and the absolute value is missing. Only real tokens count. "
-        + _ABSOLUTE,
-        {"choose": _everything, "measure": lambda change: change.max().item()},
-    ),
-    (
-        "padding-counted-sum",
-        "The changes at all positions are added up, padding included. Only real tokens count. "
-        + _ABSOLUTE,
-        {"choose": _everything, "measure": lambda change: change.abs().sum().item()},
-    ),
 )
 
 PADDING_LEAK_MISTAKES = (
-    *(Mistake(name, _leak(**parts), text) for name, text, parts in _REPLACED),
+    *MEASURE_MISTAKES,
+    *(Mistake(name, leak(**parts), text) for name, text, parts in _REPLACED),
     Mistake(
         "pooled",
         _pooled,
@@ -382,22 +255,56 @@ PADDING_LEAK_MISTAKES = (
     ),
     Mistake(
         "vectors-at-the-padding",
-        lambda encode, tokens, extra: _largest(encode(_append(tokens, extra))[:, tokens.size(1) :]),
+        lambda encode, tokens, extra: largest(encode(append(tokens, extra))[:, tokens.size(1) :]),
         "The vectors of the appended padding are measured. It is the words that may not change: "
         "compare the first n positions of both results.",
     ),
     Mistake(
         "a-number-a-sentence",
         lambda encode, tokens, extra: (
-            (_first_n(encode(_append(tokens, extra)), tokens) - encode(tokens)).abs()
+            (first_n(encode(append(tokens, extra)), tokens) - encode(tokens)).abs()
             * (tokens != 0).unsqueeze(-1)
         ).amax((1, 2)),
         "One number for each sentence is returned. Asked for is a single one, the largest of all.",
     ),
     Mistake(
         "relative",
-        _relative,
-        "The change is divided by the size of the result. Asked for is the absolute change.",
+        _compared_as(lambda after, before: (after - before) / before.abs().max()),
+        _RELATIVE,
+    ),
+    Mistake(
+        "relative-to-each",
+        _compared_as(lambda after, before: (after - before) / before),
+        _RELATIVE,
+    ),
+    Mistake(
+        "relative-to-each-after",
+        _compared_as(lambda after, before: (after - before) / after),
+        _RELATIVE,
+    ),
+    Mistake(
+        "absolute-values-first",
+        _compared_as(lambda after, before: after.abs() - before.abs()),
+        "The absolute values of the two results are compared: a number that only changes its sign "
+        "passes. Subtract first, then `.abs().max()`.",
+    ),
+    Mistake(
+        "norms-compared",
+        _compared_as(lambda after, before: after.norm(dim=-1) - before.norm(dim=-1)),
+        "The lengths of the two vectors are compared: a vector that turns passes. Subtract first, "
+        "then `.abs().max()`.",
+    ),
+    Mistake(
+        "largest-mean-of-a-sentence",
+        _worst_sentence,
+        "The mean is taken over each sentence, and the largest of these. Use `.abs().max()`: the "
+        "largest absolute change, at any real token.",
+    ),
+    Mistake(
+        "tokens-zeroed",
+        _tokens_zeroed,
+        "The value is right, but the caller's tokens are overwritten. Make the longer batch with "
+        "`torch.cat`, which is a new tensor.",
     ),
     Mistake(
         "true-or-false",
