@@ -49,6 +49,14 @@ def _causal_of(mask: Tensor) -> Tensor:
     return torch.ones(mask.shape[-2:], dtype=torch.bool).tril()
 
 
+def _joined(
+    g: Given, x: Tensor, words: tuple[Tensor, Tensor], masks: tuple[Tensor, Tensor]
+) -> Tensor:
+    keys, n_t = torch.cat(words, dim=1), x.size(1)
+    mask = torch.cat([mask.expand(-1, -1, n_t, -1) for mask in masks], dim=-1)
+    return g.cross_attn(x, keys, keys, mask)
+
+
 _SRC = "Cross-attention's mask hides the padding of its keys, which are the source's: src_mask. "
 _TGT = "Self-attention's mask is causal and speaks of the target: tgt_mask. "
 _NEEDS_MEMORY = (
@@ -90,6 +98,25 @@ _CROSSES: dict[str, tuple[str, Attend]] = {
         "The keys and values of cross-attention are memory and target joined. Some later models "
         "do so; here the target has its own attention before. " + _NEEDS_MEMORY,
         lambda g, x: (lambda both: g.cross_attn(x, both, both))(torch.cat([g.memory, x], dim=1)),
+    ),
+    "memory-and-target-joined-masked": (
+        "The keys and values of cross-attention are memory and target joined. Some later models "
+        "do so; here the target has its own attention before. " + _NEEDS_MEMORY,
+        lambda g, x: _joined(g, x, (g.memory, x), (g.src_mask, g.tgt_mask)),
+    ),
+    "memory-added-to-the-queries": (
+        "The memory is added to the queries of cross-attention. " + _NEEDS_MEMORY,
+        lambda g, x: g.cross_attn(x + g.memory, g.memory, g.memory, g.src_mask),
+    ),
+    "first-source-mask-for-all": (
+        "The first sentence's src_mask is used for all sentences. Each has padding of its own: "
+        "pass the whole mask on. ",
+        lambda g, x: g.cross_attn(x, g.memory, g.memory, g.src_mask[:1]),
+    ),
+    "source-mask-squeezed": (
+        "Axes of src_mask are taken away before attention sees it, so that it meets the wrong "
+        "axes of the scores. Pass it on as it came, (B, 1, 1, n_s). ",
+        lambda g, x: g.cross_attn(x, g.memory, g.memory, g.src_mask[:, 0, 0]),
     ),
     "values-from-the-decoder": (
         "The values of cross-attention come from the decoder, its keys from the memory. What is "
@@ -182,6 +209,16 @@ _SELVES: dict[str, tuple[str, Attend]] = {
         "tgt_mask is transposed: queries and keys are exchanged, so every word sees what comes "
         "after it. Its rows are queries and its columns keys: pass it on as it came. ",
         lambda g, x: g.self_attn(x, x, x, g.tgt_mask.mT),
+    ),
+    "first-target-mask-for-all": (
+        "The first sentence's tgt_mask is used for all sentences. Each has padding of its own: "
+        "pass the whole mask on. ",
+        lambda g, x: g.self_attn(x, x, x, g.tgt_mask[:1]),
+    ),
+    "target-mask-without-the-diagonal": (
+        "tgt_mask is shifted by one, so that a word no longer sees itself. The decoder's input is "
+        "shifted already: pass tgt_mask on as it came. ",
+        lambda g, x: g.self_attn(x, x, x, g.tgt_mask.tril(-1)),
     ),
     "target-padding-only": (
         "Only the padding half of tgt_mask reaches self-attention: every word sees the future. "

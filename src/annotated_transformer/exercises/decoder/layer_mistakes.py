@@ -158,6 +158,23 @@ _ORDERS: dict[str, tuple[str, Order]] = {
             g.norms[0](g.x + s(g.x))
         ),
     ),
+    "network-residual-from-the-input": (
+        "The network's residual starts at the layer's input. It is what came out of "
+        "cross-attention's norm.",
+        lambda g, s, c, f: (lambda y: g.norms[2](g.x + f(g.norms[1](y + c(y)))))(
+            g.norms[0](g.x + s(g.x))
+        ),
+    ),
+    "network-on-the-input": (
+        "The network sees the layer's input. It works on what came out of cross-attention.",
+        lambda g, s, c, f: (lambda y: g.norms[2](g.norms[1](y + c(y)) + f(g.x)))(
+            g.norms[0](g.x + s(g.x))
+        ),
+    ),
+    "network-of-the-network": (
+        "The network is applied to its own result. A decoder layer applies it once, at its end.",
+        lambda g, s, c, f: _in_order(g, (s, 0), (c, 1), (lambda x: f(f(x)), 2)),
+    ),
     "network-residual-from-the-first": (
         "The network's residual starts at the output of the first sub-layer. It is what came out "
         "of cross-attention's norm.",
@@ -238,6 +255,26 @@ def _wired(name: str) -> list[Mistake]:
     ]
 
 
+# Mistakes with the attentions that are often made together with one of the wiring or the norms.
+_WITH_OTHERS = (
+    "keys-and-values-from-the-decoder",
+    "second-self-attention",
+    "source-mask-dropped",
+    "target-mask-dropped",
+    "masks-dropped",
+    "masks-exchanged",
+)
+
+
+def _somewhere(wiring: str) -> tuple[tuple[str, str, list[Wiring]], ...]:
+    """A wrong wiring in all sub-layers, and in the last alone."""
+    wrong = WRONG_WIRINGS[wiring][1]
+    return (
+        ("in-all", "In all sub-layers ", [wrong] * 3),
+        ("in-network", _WHERE[2], [post_norm, post_norm, wrong]),
+    )
+
+
 _PRE = "In all sub-layers " + WRONG_WIRINGS["pre-norm"][0] + " "
 
 
@@ -271,6 +308,25 @@ DECODER_LAYER_MISTAKES = (
             (_PRE + WRONG_ATTENTION[name][0]).strip(),
         )
         for name in WRONG_ATTENTION
+    ),
+    *(
+        Mistake(
+            f"one-norm+{name}",
+            _layer(own=WRONG_ATTENTION[name][1], cross=WRONG_ATTENTION[name][2], norms_used=used),
+            (_REUSED + WRONG_ATTENTION[name][0]).strip(),
+        )
+        for name in _WITH_OTHERS
+        for used in ((0, 0, 0),)
+    ),
+    *(
+        Mistake(
+            f"{wiring}-{where}+{name}",
+            _layer(*wirings, own=WRONG_ATTENTION[name][1], cross=WRONG_ATTENTION[name][2]),
+            f"{place}{WRONG_WIRINGS[wiring][0]} {WRONG_ATTENTION[name][0]}".strip(),
+        )
+        for wiring in ("no-norm", "no-residual")
+        for where, place, wirings in _somewhere(wiring)
+        for name in _WITH_OTHERS
     ),
     Mistake(
         "pre-norm+one-norm",

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.encoder.layer_orders import ORDERS, Order
 from annotated_transformer.exercises.encoder.layer_parts import Attention, Network, Norm
 from annotated_transformer.exercises.encoder.wiring import (
     WRONG_WIRINGS,
@@ -18,7 +18,6 @@ from annotated_transformer.exercises.encoder.wiring import (
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Attend = Callable[[Attention, Tensor, Tensor], Tensor]  # of the attention, x and the mask
-Order = Callable[[Tensor, Function, Function, Sequence[Norm]], Any]  # x, attention, network
 
 
 def _attend(self_attn: Attention, x: Tensor, mask: Tensor) -> Tensor:
@@ -54,34 +53,11 @@ def _ordered(order: Order, attend: Attend = _attend) -> Candidate:
     return implementation
 
 
-def _changed(x: Tensor, attention: Function, network: Function, norms: Sequence[Norm]) -> Tensor:
-    x += attention(x)
-    x = norms[0](x)
-    return norms[1](x + network(x))
-
-
 def _causal(self_attn: Attention, x: Tensor, mask: Tensor) -> Tensor:
     past = torch.ones(x.size(1), x.size(1), dtype=torch.bool).tril()
     return self_attn(x, x, x, mask & past)
 
 
-def _other_queries(x: Tensor, a: Function, f: Function, norms: Sequence[Norm]) -> Tensor:
-    middle = norms[0](x + a(x))
-    return norms[1](x + f(middle))
-
-
-def _with_own_norm(x: Tensor, a: Function, f: Function, eps: float) -> Tensor:
-    def norm(values: Tensor) -> Tensor:
-        return F.layer_norm(values, (values.size(-1),), eps=eps)
-
-    x = norm(x + a(x))
-    return norm(x + f(x))
-
-
-_OWN_NORM = (
-    "A layer normalisation of your own is used, without gain and shift, and `norms` is not. Call "
-    "the two that were given: norms[0] and norms[1]."
-)
 _INVERTED = (
     "The mask is inverted before attention: `~mask` is True at the padding, so every word attends "
     "to the padding alone. Here True means may attend: pass the mask as it is. "
@@ -94,9 +70,6 @@ _REUSED = (
     "One norm serves both sub-layers. Each has its own, with a gain and a shift of its own: "
     "norms[0] after self-attention, norms[1] after the network. "
 )
-_CHANGED = "`x += ...` changes the caller's x. Write `x = x + ...`, which makes a new tensor."
-_DROPOUT = "Dropout is applied. The paper has it here; this exercise leaves it out."
-
 _NORMS: dict[str, tuple[str, tuple[int, int]]] = {
     "first-norm-twice": (_REUSED, (0, 0)),
     "second-norm-twice": (_REUSED, (1, 1)),
@@ -130,6 +103,26 @@ _MASKS: dict[str, tuple[str, Attend]] = {
         "came. ",
         lambda attn, x, mask: attn(x, x, x, mask & mask.mT),
     ),
+    "first-mask-for-all": (
+        "The first sentence's mask is used for all sentences, `mask[:1]` or `mask[0]`. Each has "
+        "padding of its own: pass the whole mask on. ",
+        lambda attn, x, mask: attn(x, x, x, mask[:1]),
+    ),
+    "mask-given-first": (
+        "The arguments of self_attn are in the wrong order. It is self_attn(query, key, value, "
+        "mask): the mask comes last. ",
+        lambda attn, x, mask: attn(mask, x, x, x),
+    ),
+    "padding-zeroed-too": (
+        "The padded words are set to zero before attention, besides the mask. They are left as "
+        "they are: the mask hides them. ",
+        lambda attn, x, mask: (lambda y: attn(y, y, y, mask))(x * mask[:, 0, 0, :, None]),
+    ),
+    "queries-and-keys-only-first": (
+        "Only the first sentence reaches the attention. Pass the whole batch on: `self_attn(x, x, "
+        "x, mask)`. ",
+        lambda attn, x, mask: attn(x[:1], x[:1], x[:1], mask[:1]),
+    ),
     "mask-as-numbers": (
         "The mask is turned into numbers before attention sees it (`.float()`, `1 - mask`, an "
         "additive mask). It is boolean, True = may attend: pass it on as it came. ",
@@ -156,117 +149,6 @@ _MASKS: dict[str, tuple[str, Attend]] = {
         lambda attn, x, mask: attn(x, x, x * mask[:, 0, 0, :, None]),
     ),
 }
-_ORDERS: dict[str, tuple[str, Order]] = {
-    "network-first": (
-        "The network comes before self-attention. In figure 1 self-attention is the first "
-        "sub-layer, from below.",
-        lambda x, a, f, n: (lambda y: n[1](y + a(y)))(n[0](x + f(x))),
-    ),
-    "network-first-with-its-norm": (
-        "The network comes before self-attention. In figure 1 self-attention is the first "
-        "sub-layer, from below.",
-        lambda x, a, f, n: (lambda y: n[0](y + a(y)))(n[1](x + f(x))),
-    ),
-    "residual-from-the-input": (
-        "The second residual starts at the layer's input: the network's result is added to the "
-        "old x. It is added to what came out of the first norm.",
-        _other_queries,
-    ),
-    "network-on-the-input": (
-        "The network sees the layer's input instead of what came out of the first sub-layer. "
-        "Overwrite x, or give the middle a name and use it twice.",
-        lambda x, a, f, n: n[1](n[0](x + a(x)) + f(x)),
-    ),
-    "parallel": (
-        "Attention and network work side by side on x, and their results are added in one go. "
-        "Some later models do so; the paper has two sub-layers one after the other, each with a "
-        "norm.",
-        lambda x, a, f, n: n[1](x + a(x) + f(x)),
-    ),
-    "parallel-first-norm": (
-        "Attention and network work side by side on x, and their results are added in one go. "
-        "The paper has two sub-layers one after the other, each with a norm.",
-        lambda x, a, f, n: n[0](x + a(x) + f(x)),
-    ),
-    "parallel-both-norms": (
-        "The two sub-layers work side by side on x and their results are added. They stand one "
-        "after the other: the second works on what came out of the first.",
-        lambda x, a, f, n: n[0](x + a(x)) + n[1](x + f(x)),
-    ),
-    "one-residual-round-both": (
-        "One residual goes round both sub-layers. Each has its own: x is added to attention's "
-        "result before the network sees it.",
-        lambda x, a, f, n: n[1](x + f(n[0](a(x)))),
-    ),
-    "first-residual-again": (
-        "x, the layer's input, is added a second time in the second sub-layer. Its residual is "
-        "what came out of the first norm, alone.",
-        lambda x, a, f, n: (lambda y: n[1](x + y + f(y)))(n[0](x + a(x))),
-    ),
-    "residual-before-the-norm": (
-        "The second residual starts before the first norm. It starts behind it: what the network "
-        "sees and what its result is added to are the same.",
-        lambda x, a, f, n: (lambda y: n[1](y + f(n[0](y))))(x + a(x)),
-    ),
-    "network-before-the-norm": (
-        "The network sees the sum before the first norm, and its result is added to the "
-        "normalised one. Both are what came out of the norm.",
-        lambda x, a, f, n: (lambda y: n[1](n[0](y) + f(y)))(x + a(x)),
-    ),
-    "both-norms-at-the-end": (
-        "Both norms come at the end. The first belongs between the sub-layers, after "
-        "self-attention's residual.",
-        lambda x, a, f, n: (lambda y: n[1](n[0](y + f(y))))(x + a(x)),
-    ),
-    "dropout": (
-        _DROPOUT,
-        lambda x, a, f, n: (lambda y: n[1](y + F.dropout(f(y), 0.1)))(
-            n[0](x + F.dropout(a(x), 0.1))
-        ),
-    ),
-    "dropout-on-attention": (
-        _DROPOUT,
-        lambda x, a, f, n: (lambda y: n[1](y + f(y)))(n[0](x + F.dropout(a(x), 0.1))),
-    ),
-    "dropout-on-the-network": (
-        _DROPOUT,
-        lambda x, a, f, n: (lambda y: n[1](y + F.dropout(f(y), 0.1)))(n[0](x + a(x))),
-    ),
-    "dropout-at-the-end": (
-        _DROPOUT,
-        lambda x, a, f, n: (lambda y: F.dropout(n[1](y + f(y)), 0.1))(n[0](x + a(x))),
-    ),
-    "parallel-norms-at-the-end": (
-        "Attention and network work side by side on x, and both norms come at the end. The paper "
-        "has two sub-layers one after the other, each with a norm.",
-        lambda x, a, f, n: n[1](n[0](x + a(x) + f(x))),
-    ),
-    "own-norm": (_OWN_NORM, lambda x, a, f, n: _with_own_norm(x, a, f, 1e-5)),
-    "own-norm-small-eps": (_OWN_NORM, lambda x, a, f, n: _with_own_norm(x, a, f, 1e-6)),
-    "x-changed": (_CHANGED, _changed),
-    "attention-twice": (
-        "Self-attention is applied twice. One encoder layer has one self-attention and one "
-        "network.",
-        lambda x, a, f, n: (lambda y: n[1](y + f(y)))(n[0](x + a(a(x)))),
-    ),
-    "two-layers": (
-        "The whole layer is applied twice. Once is asked for: the stack of N layers is built "
-        "outside.",
-        lambda x, a, f, n: (lambda z: (lambda y: n[1](y + f(y)))(n[0](z + a(z))))(
-            (lambda y: n[1](y + f(y)))(n[0](x + a(x)))
-        ),
-    ),
-    "attention-too": (
-        "The attention's result is returned as well. Return the layer's result alone.",
-        lambda x, a, f, n: (lambda y: (n[1](y + f(y)), a(x)))(n[0](x + a(x))),
-    ),
-    "network-in-the-branch": (
-        "The network is applied to attention's result directly, inside one branch: "
-        "LayerNorm(x + FFN(Attention(x))). Each sub-layer has a residual and a norm of its own.",
-        lambda x, a, f, n: n[0](x + f(a(x))),
-    ),
-}
-
 _WHERE = {"first": "In the self-attention sub-layer ", "second": "In the feed-forward sub-layer "}
 
 
@@ -286,7 +168,7 @@ ENCODER_LAYER_MISTAKES = (
     *(mistake for name in WRONG_WIRINGS for mistake in _wired(name)),
     *(Mistake(name, _layer(norms_used=used), t.strip()) for name, (t, used) in _NORMS.items()),
     *(Mistake(name, _layer(attend=attend), t.strip()) for name, (t, attend) in _MASKS.items()),
-    *(Mistake(name, _ordered(order), text) for name, (text, order) in _ORDERS.items()),
+    *(Mistake(name, _ordered(order), text) for name, (text, order) in ORDERS.items()),
     *(
         Mistake(
             f"{wiring}+{name}",
@@ -294,7 +176,7 @@ ENCODER_LAYER_MISTAKES = (
             f"In both sub-layers {WRONG_WIRINGS[wiring][0]} {_MASKS[name][0]}".strip(),
         )
         for wiring, names in (
-            ("pre-norm", tuple(_MASKS)),
+            ("pre-norm", tuple(name for name in _MASKS if name != "mask-given-first")),
             ("no-residual", ("mask-dropped", "mask-inverted", "causal")),
             ("no-norm", ("mask-dropped", "mask-inverted", "causal")),
         )
@@ -328,6 +210,19 @@ ENCODER_LAYER_MISTAKES = (
         _ordered(lambda x, a, f, n: x + (lambda y: n[1](y + f(y)))(n[0](x + a(x)))),
         "The layer's input is added once more at the end. The residuals go round each sub-layer, "
         "not round the whole layer.",
+    ),
+    Mistake(
+        "input-zeroed-at-padding",
+        lambda x, mask, self_attn, ffn, norms: _layer()(
+            x * mask[:, 0, 0, :, None], mask, self_attn, ffn, norms
+        ),
+        "x is set to zero at the padded words before the layer begins. Asked for is the layer as "
+        "it is: the mask hides padding among the keys of attention, and nothing else.",
+    ),
+    Mistake(
+        "mask-too",
+        lambda x, mask, self_attn, ffn, norms: (_layer()(x, mask, self_attn, ffn, norms), mask),
+        "The mask is returned as well. Return the layer's result alone.",
     ),
     Mistake(
         "result-zeroed-at-padding",
