@@ -318,6 +318,15 @@ def _concatenated(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
     return torch.cat([words, pe[: tokens.size(1)].expand_as(words)], dim=-1)
 
 
+def _own_sinusoids(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
+    n, d = tokens.size(1), table.size(1)
+    places = torch.arange(n, dtype=torch.float64)[:, None]
+    feature = torch.arange(d)
+    angles = places / 10000 ** ((feature // 2 * 2) / d)
+    rows = torch.where(feature % 2 == 0, angles.sin(), angles.cos()).to(table.dtype)
+    return _scale(tokens, table, pe) * table[tokens] + rows
+
+
 EMBED_MISTAKES = (
     *(Mistake(n, _embedding(words=part), text.strip()) for n, (text, part) in _WORDS.items()),
     *(Mistake(n, _embedding(scale=part), text.strip()) for n, (text, part) in _SCALES.items()),
@@ -384,6 +393,30 @@ EMBED_MISTAKES = (
             pe[: tokens.size(1)],
         ),
         "The embedding and the positions are returned separately. Return their sum.",
+    ),
+    Mistake(
+        "embedding-and-sum-scaled",
+        lambda tokens, table, pe: _scale(tokens, table, pe) * _right(tokens, table, pe),
+        "The factor sqrt(d) is applied twice, to the embedding and to the sum. Once is right, to "
+        "the embedding alone.",
+    ),
+    Mistake(
+        "own-sinusoids",
+        _own_sinusoids,
+        "pe is not used: sinusoids are computed afresh in its place. The encoding may be any, a "
+        "learned one too: add the rows that were given, `pe[:n]`.",
+    ),
+    Mistake(
+        "axes-of-length-one-lost",
+        lambda tokens, table, pe: _right(tokens, table, pe).squeeze(),
+        "`squeeze` takes away every axis of length 1: a batch of one sentence loses its batch. "
+        "Asked for is (B, n, d), whatever B and n are.",
+    ),
+    Mistake(
+        "batch-of-one-lost",
+        lambda tokens, table, pe: _right(tokens, table, pe).squeeze(0),
+        "`squeeze` takes away every axis of length 1: a batch of one sentence loses its batch. "
+        "Asked for is (B, n, d), whatever B and n are.",
     ),
     Mistake(
         "flattened",

@@ -134,6 +134,12 @@ FEED_FORWARD_MISTAKES = (
         "w1 and w2 are exchanged. w1, (d, d_ff), comes first; w2, (d_ff, d), leads back.",
     ),
     Mistake(
+        "weights-exchanged-and-transposed",
+        lambda x, w1, b1, w2, b2: torch.relu(x @ w2.T + b1) @ w1.T + b2,
+        "w1 and w2 are exchanged, each transposed so that its shape fits. w1 leads to the hidden "
+        "layer as it is, x @ w1, and w2 back to d.",
+    ),
+    Mistake(
         "maps-exchanged",
         lambda x, w1, b1, w2, b2: torch.relu(x @ w2 + b2) @ w1 + b1,
         "The two maps are exchanged: w1, (d, d_ff), and b1 come first; w2 and b2 lead back.",
@@ -176,7 +182,8 @@ FEED_FORWARD_MISTAKES = (
             _with_residual(network_of(activation=ACTIVATIONS[name][1])),
             _RESIDUAL + ACTIVATIONS[name][0].strip(),
         )
-        for name in ("no-activation", "gelu")
+        for name in ACTIVATIONS
+        if not name.startswith("dropout")
     ),
     *(
         Mistake(
@@ -184,7 +191,8 @@ FEED_FORWARD_MISTAKES = (
             _with_residual(network_of(**STEPS[name][1])),
             _RESIDUAL + STEPS[name][0].strip(),
         )
-        for name in ("no-biases", "no-first-bias", "no-second-bias", "relu-at-the-end-too")
+        for name in STEPS
+        if name not in ("flattened", "softmax-at-the-end")
     ),
     Mistake(
         "residual-and-norm-first",
@@ -238,6 +246,26 @@ FEED_FORWARD_MISTAKES = (
         lambda x, w1, b1, w2, b2: _right(x.mean(-2, keepdim=True).expand_as(x), w1, b1, w2, b2),
         "The positions are averaged, so every word gets the same. The network is position-wise: "
         "each word by itself.",
+    ),
+    Mistake(
+        "relu-of-each-part",
+        lambda x, w1, b1, w2, b2: (torch.relu(x @ w1) + torch.relu(b1)) @ w2 + b2,
+        "The ReLU is taken of x W_1 and of b_1 separately. It is not linear: it is taken of their "
+        "sum, max(0, x W_1 + b_1).",
+    ),
+    Mistake(
+        "bias-after-the-second-map",
+        lambda x, w1, b1, w2, b2: torch.relu(x @ w1) @ w2 + b1.sum() + b2,
+        "b1 is added up and joins at the end. It has an entry for each hidden unit and stands "
+        "inside the ReLU: x W_1 + b_1.",
+    ),
+    Mistake(
+        "first-position-for-all",
+        lambda x, w1, b1, w2, b2: _right(x.reshape(-1, x.size(-1))[:1], w1, b1, w2, b2).expand_as(
+            x
+        ),
+        "Only the first position is worked out, and all others get its result. The network acts "
+        "on each position by itself: `x @ w1` does so for all leading axes.",
     ),
     Mistake(
         "two-axes-only",

@@ -157,6 +157,24 @@ STEPS: dict[str, tuple[str, dict[str, Any]]] = {
         "b1 is subtracted. It is added: x W_1 + b_1. ",
         {"first": _bias_subtracted},
     ),
+    "biases-subtracted": (
+        "Both biases are subtracted. They are added: max(0, x W_1 + b_1) W_2 + b_2. ",
+        {"first": _bias_subtracted, "second": _bias_subtracted},
+    ),
+    "hidden-scaled": (
+        "The hidden layer is divided by sqrt(d_ff) before the second map. That scale belongs to "
+        "attention's scores; here there is none. ",
+        {"second": lambda x, w, b: x / w.size(0) ** 0.5 @ w + b},
+    ),
+    "hidden-scaled-by-width": (
+        "The hidden layer is divided by sqrt(d) before the second map. That scale belongs to "
+        "attention's scores; here there is none. ",
+        {"second": lambda x, w, b: x / w.size(1) ** 0.5 @ w + b},
+    ),
+    "biases-twice": (
+        "Both biases are added twice. Once each is right: max(0, x W_1 + b_1) W_2 + b_2. ",
+        {"first": _bias_doubled, "second": _bias_doubled},
+    ),
     "second-bias-subtracted": (
         "b2 is subtracted. It is added at the end. ",
         {"second": _bias_subtracted},

@@ -197,6 +197,27 @@ WRONG_PATHS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"direct": lambda p: p.grad / p.root, "scale": lambda p: 1.0},
     ),
     (
+        "variance-alone-scaled",
+        "Only the path through the variance is divided by the root; grad and its mean are not. "
+        "All three paths carry the factor 1 / root: put the brackets round all of them.",
+        {
+            "variance": lambda p: _through_variance(p) / p.root,
+            "scale": lambda p: 1.0,
+        },
+    ),
+    (
+        "mean-alone-scaled",
+        "Only the path through the mean is divided by the root; the other two are not. All three "
+        "paths carry the factor 1 / root: put the brackets round all of them.",
+        {"mean": lambda p: _through_mean(p) / p.root, "scale": lambda p: 1.0},
+    ),
+    (
+        "direct-part-not-scaled",
+        "grad is not divided by the root, what is subtracted is. All three paths carry the factor "
+        "1 / root: put the brackets round all of them.",
+        {"direct": lambda p: p.grad * p.root},
+    ),
+    (
         "variance-not-scaled",
         "The path through the variance lacks one division by the root. The derivative of "
         "(variance + eps)^(-1/2) is -1/2 (variance + eps)^(-3/2): three powers of the root, of "

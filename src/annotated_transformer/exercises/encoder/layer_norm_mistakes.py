@@ -43,6 +43,11 @@ def _three_axes_only(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-6) 
     return F.layer_norm(x, (d,), gamma, beta, eps)
 
 
+def _third_axis(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-6) -> Tensor:
+    variance, mean = torch.var_mean(x, dim=2, correction=0, keepdim=True)
+    return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
+
+
 def _without_keepdim(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-6) -> Tensor:
     return gamma * (x - x.mean(-1)) / torch.sqrt(x.var(-1, correction=0) + eps) + beta
 
@@ -201,6 +206,18 @@ LAYER_NORM_MISTAKES = (
     Mistake("x-changed-and-returned", _all_in_place, _CHANGED.strip()),
     Mistake("two-axes-only", _two_axes_only, _AXES.strip()),
     Mistake("three-axes-only", _three_axes_only, _AXES.strip()),
+    Mistake(
+        "third-axis",
+        _third_axis,
+        "Mean and variance are taken over dim=2, which is the last axis only where x has three. "
+        "x may have any number: the features are always the last, `dim=-1`.",
+    ),
+    Mistake(
+        "flattened",
+        lambda x, gamma, beta, eps=1e-6: _right(x, gamma, beta, eps).reshape(-1, x.size(-1)),
+        "The tokens of all sentences come back in one axis: x was flattened to (B·n, d) and not "
+        "put back. Return the shape of x.",
+    ),
     Mistake(
         "without-keepdim",
         _without_keepdim,

@@ -239,6 +239,21 @@ _ORDERS: dict[str, tuple[str, Order]] = {
         "(B, n, d), in one call. ",
         _each_sentence,
     ),
+    "called-for-the-first-sentence": (
+        "The sub-layer sees the first sentence alone, and its result is added to all. It takes "
+        "the whole batch, (B, n, d), in one call. ",
+        lambda x, f, norm: norm(x + f(x[:1])),
+    ),
+    "connection-returned": (
+        "A function is returned and not its result. Call the sub-layer and return the tensor "
+        "LayerNorm(x + Sublayer(x)). ",
+        lambda x, f, norm: lambda y: norm(y + f(y)),
+    ),
+    "x-twice": (
+        "x is added to itself, LayerNorm(x + x), and the sub-layer is not called. Return "
+        "LayerNorm(x + Sublayer(x)). ",
+        lambda x, f, norm: norm(x + x),
+    ),
     "called-for-each-word": (
         "The sub-layer is called for each word separately, so attention in it could see no other "
         "word. It takes the whole batch, (B, n, d), in one call. ",
@@ -272,6 +287,12 @@ def _statistics_of_x(
 ) -> Tensor:
     centred = x + sublayer(x) - x.mean(-1, keepdim=True)
     return gamma * centred / (x.var(-1, correction=0, keepdim=True) + eps).sqrt() + beta
+
+
+def _affine_last(
+    x: Tensor, sublayer: Sublayer, gamma: Tensor, beta: Tensor, eps: float = 1e-6
+) -> Tensor:
+    return gamma * (x + sublayer(F.layer_norm(x, (x.size(-1),), eps=eps))) + beta
 
 
 # In (B, n, d) these spreads are the same as another one.
@@ -339,6 +360,12 @@ SUBLAYER_CONNECTION_MISTAKES = (
         _statistics_of_x,
         "The sum is normalised with the mean and the variance of x alone. They have to be those "
         "of the sum x + Sublayer(x).",
+    ),
+    Mistake(
+        "pre-norm-gain-and-shift-last",
+        _affine_last,
+        _PRE_NORM + "Besides, the gain and the shift are applied to the sum, apart from the "
+        "normalisation they belong to.",
     ),
     *(_pair(order, norm) for order in _PAIRED_ORDERS for norm in _PAIRED_NORMS),
 )
