@@ -29,8 +29,8 @@ SCALE_MISTAKES = (
         "no-scale",
         lambda q, k, v: 1.0,
         "The scores are not divided by sqrt(d_k): the scale is missing. A dot product of d_k "
-        "terms has a standard deviation of about sqrt(d_k), which drives the softmax into its "
-        "flat ends, where gradients vanish.",
+        "terms has a standard deviation of about sqrt(d_k): at 64 more than a third of the queries "
+        "start with nearly all their weight on one key, where the softmax passes no gradient.",
     ),
     _scale(
         "scale-by-d_k",

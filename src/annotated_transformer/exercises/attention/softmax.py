@@ -99,7 +99,7 @@ SOFTMAX = Exercise(
     signature="softmax(x: Tensor, dim: int = -1) -> Tensor",
     statement=(
         "Return exp(x) divided by its sum along `dim`: same shape and dtype as x, stable for |x| "
-        "around 10,000, x left untouched. Write it with exp, max and sum; gradients must flow."
+        "around 10,000, x left untouched. Write it with exp, max and sum, so that gradients flow."
     ),
     objective="Turn scores into weights that sum to 1, whatever their size and along any axis.",
     prerequisite="warm-up: broadcasting and keepdim",
