@@ -115,6 +115,12 @@ _DISTANCES: tuple[tuple[str, Distances, str], ...] = (
         "*linear* biases.",
     ),
     (
+        "running-sum",
+        lambda query, key: (query - key) * (query - key + 1) / 2,
+        "The distances are summed up, 0, 1, 3, 6, ... (`cumsum` twice?). The penalty is linear: "
+        "every step back costs the same slope.",
+    ),
+    (
         "logarithm",
         lambda query, key: (1.0 + (query - key).abs()).log(),
         "The logarithm of the distance is taken. The penalty is linear in i - j.",
@@ -188,6 +194,12 @@ MISTAKES = (
         _alibi(join=lambda slopes, back: torch.exp(-slopes * back)),
         "This is a factor, exp(-slope · (i - j)). ALiBi adds to the scores before the softmax, "
         "and the softmax takes the exponential: return -slope · (i - j).",
+    ),
+    Mistake(
+        "softmax-taken",
+        _alibi(join=lambda slopes, back: torch.softmax(-slopes * back, dim=-1)),
+        "A softmax is taken of the bias. The bias is added to the scores, and the softmax comes "
+        "after that: return -slope · (i - j).",
     ),
     Mistake(
         "sum-of-slope-and-distance",

@@ -114,6 +114,22 @@ SLOPES: tuple[tuple[str, Slope, str], ...] = (
         for number in (2, 4, 16)
     ),
     (
+        "i-over-8",
+        lambda i, h: 2.0 ** (-i / 8),
+        "The 8 is in the wrong place, and h is not used: the exponent is -8i/h, not -i/8.",
+    ),
+    (
+        "multiples-of-the-first",
+        lambda i, h: i * right_slope(1, h),
+        "The slopes are multiples of the first, i · 2^(-8/h). They are its powers, 2^(-8i/h): the "
+        "number of the head belongs into the exponent.",
+    ),
+    (
+        "multiples-of-the-last",
+        lambda i, h: i * 2.0**-8,
+        "The slopes are multiples of 2^-8. They form a geometric sequence: 2^(-8i/h).",
+    ),
+    (
         "one-over-i",
         lambda i, h: 1 / i,
         "The slopes are 1/i. They form a geometric sequence: 2^(-8i/h).",

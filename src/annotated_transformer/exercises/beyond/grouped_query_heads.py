@@ -224,6 +224,20 @@ _SHARINGS: tuple[tuple[str, Sharing, Sharing | None, str], ...] = (
     ),
 )
 
+
+def _all_heads_joined(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
+    """The keys of all key/value heads in one row, for every query head."""
+    g = k.size(1)
+    if mask is not None:
+        mask = mask.expand(*q.shape[:3], k.size(2)).repeat(1, 1, 1, g)
+    return attention_of()(q, k.flatten(1, 2)[:, None], v.flatten(1, 2)[:, None], mask)
+
+
+def _averaged_in_groups(output: Tensor, weights: Tensor, g: int) -> Tensor:
+    groups = output.reshape(output.size(0), g, -1, *output.shape[2:])
+    return groups.mean(2, keepdim=True).expand_as(groups).flatten(1, 2)
+
+
 HEAD_MISTAKES = (
     *(
         Mistake(name, attention_of(keys, values), sentence)
@@ -289,5 +303,17 @@ HEAD_MISTAKES = (
         "in-place",
         _in_place,
         "q itself is changed (`/=`, `*=`). The caller still needs it: make a new tensor.",
+    ),
+    Mistake(
+        "all-heads-joined",
+        _all_heads_joined,
+        "Every query head attends to the keys of all key/value heads at once. Each uses one head "
+        "alone: query head i uses head i // (h // g).",
+    ),
+    Mistake(
+        "outputs-averaged",
+        attention_of(finish=_averaged_in_groups),
+        "The outputs of the query heads of a group are averaged. They share keys and values, but "
+        "each query head has weights and an output of its own.",
     ),
 )

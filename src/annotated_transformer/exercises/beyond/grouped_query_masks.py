@@ -100,6 +100,15 @@ _ZERO_SCORE = (
     "times a mask of zeros is 0.)"
 )
 
+
+def _zeroed_by_head(q: Tensor, k: Tensor, v: Tensor, mask: Mask = None) -> Tensor:
+    output: Tensor = attention_of()(q, k, v, mask)
+    if mask is None:
+        return output
+    rows = mask.expand(*q.shape[:3], k.size(2)).any(-1)
+    return output * rows.all(-1)[..., None, None]
+
+
 MASK_MISTAKES = (
     Mistake("mask-ignored", _with_mask(lambda mask, q, k: None), _IGNORED),
     Mistake("empty-rows-nan", _filled_with(float("-inf")), _EMPTY),
@@ -210,5 +219,22 @@ MASK_MISTAKES = (
         _always_causal,
         "The future is hidden whatever the mask says. This function knows no order: only `mask` "
         "forbids.",
+    ),
+    Mistake(
+        "first-mask-for-all",
+        _with_mask(lambda mask, q, k: mask[:1]),
+        "The mask of the first sentence is used for the whole batch. Each sentence has its own.",
+    ),
+    Mistake(
+        "first-mask-for-all-heads",
+        _with_mask(lambda mask, q, k: mask[:, :1]),
+        "The mask of the first head is used for all. Where the mask has heads, each query head has "
+        "its own.",
+    ),
+    Mistake(
+        "heads-with-an-empty-row-zeroed",
+        _zeroed_by_head,
+        "One query that may attend to nothing makes its whole head zero. Only that query gets "
+        "zeros: ask for each row, `mask.any(-1, keepdim=True)`.",
     ),
 )

@@ -234,4 +234,20 @@ OTHER_MISTAKES = (
         "phi_k is changed: the running sum is written into the argument. Keep it in a tensor of "
         "its own.",
     ),
+    Mistake(
+        "residual",
+        lambda q, k, v: linear_of()(q, k, v) + v,
+        "v is added to the result. The residual connection belongs to the block around attention.",
+    ),
+    Mistake(
+        "positions-reversed",
+        then(linear_of(), lambda output: output.flip(1)),
+        "The rows of the result are in reverse order. Row i is the output of query i.",
+    ),
+    Mistake(
+        "keys-sum-to-1",
+        linear_of(of_keys=lambda phi_k: phi_k / phi_k.sum(-1, keepdim=True)),
+        "The features of each key are divided by their sum, which changes the weights. Use phi_k "
+        "as it is; only the weights of a query are made to sum to 1.",
+    ),
 )

@@ -205,6 +205,11 @@ _WRITINGS: tuple[tuple[str, Write, str], ...] = (
         "between.",
     ),
     (
+        "space-in-the-opening-tokens",
+        written_by(opening=lambda label: [f"( {label}"]),
+        "There is a space within the opening tokens. They are '(' + label, nothing between.",
+    ),
+    (
         "closed-by-the-parent",
         _closed_by_parent,
         "Closing brackets carry the label of the phrase "

@@ -1,5 +1,7 @@
 """Wrong forms of `beyond.linearise_tree`: what becomes of the words and their tags."""
 
+from functools import partial
+from itertools import count
 from typing import Any
 
 from annotated_transformer.exercises.beyond.linearise_steps import (
@@ -29,6 +31,11 @@ def _runs_joined(tree: Any) -> Tokens:
         if token != "XX" or tokens[-1:] != ["XX"]:
             tokens.append(token)
     return tokens
+
+
+def _numbered(tree: Any, first: int) -> Tokens:
+    number = count(first)
+    return [f"XX{next(number)}" if token == "XX" else token for token in written_by()(tree)]
 
 
 def _punctuation(tag: str, word: str) -> bool:
@@ -144,6 +151,15 @@ _WRITINGS: tuple[tuple[str, Write, str], ...] = (
         "punctuation-left-out",
         written_by(word=lambda tag, word: [] if _punctuation(tag, word) else ["XX"]),
         _PUNCTUATION,
+    ),
+    *(
+        (
+            f"numbered-from-{first}",
+            partial(_numbered, first=first),
+            "The 'XX' are numbered. All words have the same token, 'XX'; their order says which "
+            "is which.",
+        )
+        for first in (0, 1)
     ),
     (
         "small-xx",

@@ -344,4 +344,24 @@ MISTAKES = (
         for name, steps, sentence in (*_SIZES, *_EPS)
         for ending, finish, also in _GAINS
     ),
+    Mistake(
+        "fourth-powers",
+        partial(
+            rms_norm_of,
+            size=lambda x: x.pow(4).mean(-1, keepdim=True),
+            root=lambda s, eps: (s + eps) ** 0.25,
+        ),
+        "Fourth powers are averaged. The S of RMS is for squares: sqrt(mean(x²) + eps).",
+    ),
+    Mistake(
+        "each-by-itself",
+        partial(rms_norm_of, size=lambda x: x.pow(2)),
+        "Nothing is averaged: each number is divided by its own size, and little but signs is "
+        "left. Take the mean of the squares over the last axis first.",
+    ),
+    Mistake(
+        "normalised-twice",
+        lambda x, gain, eps: rms_norm_of(rms_norm_of(x, torch.ones_like(gain), eps), gain, eps),
+        "The vector is normalised twice, and eps acts a second time. Divide once.",
+    ),
 )

@@ -31,6 +31,11 @@ def _chunks(n: int, window: int) -> Tensor:
     return (chunk[:, None] == chunk[None, :]) & (_back(n) >= 0)
 
 
+def _own_chunk_and_the_one_before(n: int, window: int) -> Tensor:
+    chunk = torch.arange(n) // window
+    return (chunk[:, None] - chunk[None, :] <= 1) & (_back(n) >= 0)
+
+
 def _round_the_end(n: int, window: int) -> Tensor:
     return _back(n) % n < window
 
@@ -85,6 +90,29 @@ MISTAKES = (
         "The sentence is cut into blocks of `window`, and a query sees only its own block: the "
         "first query of a block sees nothing before it. A window slides along: every query has "
         "its own, 0 <= i - j < window.",
+    ),
+    Mistake(
+        "chunks-of-two",
+        _own_chunk_and_the_one_before,
+        "The sentence is cut into blocks of `window`, and a query sees its own block and the one "
+        "before. A window slides along: every query has its own, 0 <= i - j < window.",
+    ),
+    Mistake(
+        "no-window-for-1",
+        lambda n, window: _right(n, window if window > 1 else n),
+        "A window of 1 is taken for no window at all (`if window - 1:` does this). It leaves "
+        "only the diagonal.",
+    ),
+    Mistake(
+        "at-most-n-minus-1",
+        lambda n, window: _right(n, min(window, n - 1)),
+        "The window is cut to n - 1 keys, so the last query does not see the first key when the "
+        "window is as long as the sentence. It may be n or more: leave it as it is.",
+    ),
+    Mistake(
+        "rows-flipped",
+        then(_right, lambda mask: mask.flip(0)),
+        "The rows run from bottom to top. Row i is query i; row 0 is True at column 0 only.",
     ),
     Mistake(
         "round-the-end",

@@ -81,6 +81,26 @@ _ADDED = (
     "The two branches are added. A gate multiplies: each hidden number of x @ w_up is let "
     "through in the measure that SiLU(x @ w_gate) says."
 )
+_OTHER_GATES: tuple[tuple[str, Activation, str], ...] = (
+    ("selu", F.selu, "The gate is a SELU. SiLU is another curve, z * sigmoid(z)."),
+    (
+        "squared-relu",
+        lambda z: F.relu(z) ** 2,
+        "The gate is a squared ReLU. SiLU is z * sigmoid(z), which is not 0 for negative numbers.",
+    ),
+    (
+        "steeper",
+        lambda z: z * torch.sigmoid(2 * z),
+        "The sigmoid's argument is doubled: a Swish with another beta. SiLU is z * sigmoid(z), "
+        "with a factor of 1.",
+    ),
+    (
+        "one-plus",
+        lambda z: 1 + F.silu(z),
+        "1 is added to the gate, so that x @ w_up passes even where the gate is closed. The gate "
+        "is SiLU(x @ w_gate) itself.",
+    ),
+)
 _NO_DOWN = (
     "This is the hidden layer, of width d_ff. It still has to be brought back to the width of the "
     "model: `@ w_down`."
@@ -249,6 +269,21 @@ MISTAKES = (
         "divided-by-sigmoid",
         partial(_swiglu, of_gate=lambda z: z * (1 + torch.exp(-z))),
         "z is multiplied by 1 + exp(-z) instead of divided by it. SiLU is z / (1 + exp(-z)).",
+    ),
+    *(
+        Mistake(f"{name}-gate", partial(_swiglu, of_gate=function), sentence)
+        for name, function, sentence in _OTHER_GATES
+    ),
+    Mistake(
+        "layer-norm-first",
+        lambda x, *w: _swiglu(F.layer_norm(x, x.shape[-1:]), *w),
+        "x is normalised first. That belongs to the block around this layer, not into it.",
+    ),
+    Mistake(
+        "larger-branch",
+        partial(_swiglu, join=torch.maximum),
+        "The larger of the two branches is taken. A gate multiplies: SiLU(x @ w_gate) * "
+        "(x @ w_up).",
     ),
     Mistake("no-up", partial(_swiglu, join=lambda gate, up: gate), _NO_GATE),
     Mistake(

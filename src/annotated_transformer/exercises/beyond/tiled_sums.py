@@ -322,4 +322,16 @@ SUM_MISTAKES = (
         "block_size, with a running maximum and sum. (Blocks of queries do not help: each still "
         "has a full row.)",
     ),
+    Mistake(
+        "divided-by-the-logarithm",
+        tiled_of(finish=lambda output, total: output / total.log()),
+        "The output is divided by the logarithm of the sum. The logarithm is what a log-sum-exp "
+        "needs; divide by the sum itself.",
+    ),
+    Mistake(
+        "sum-from-1",
+        tiled_of(finish=lambda output, total: output / (total + 1)),
+        "1 is added to the sum, or the sum starts from 1. It starts from 0, and all weights "
+        "together are 1.",
+    ),
 )

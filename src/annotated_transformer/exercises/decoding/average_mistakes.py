@@ -370,6 +370,11 @@ MISTAKES = (
         averaging(lambda ts: torch.stack(ts).float().median(0).values.to(ts[0].dtype)),
         _NOT_A_MEAN,
     ),
+    Mistake(
+        "geometric-mean",
+        averaging(lambda ts: torch.stack(ts).abs().log().mean(0).exp().to(ts[0].dtype)),
+        _NOT_A_MEAN,
+    ),
     Mistake("largest", averaging(lambda ts: torch.stack(ts).amax(0)), _NOT_A_MEAN),
     Mistake(
         "root-mean-square",
@@ -380,6 +385,12 @@ MISTAKES = (
         "mean-of-magnitudes",
         averaging(lambda ts: torch.stack(ts).abs().mean(0)),
         _NOT_A_MEAN,
+    ),
+    Mistake(
+        "rounded",
+        averaging(lambda ts: _mean(ts).round()),
+        "The mean of floating tensors is rounded. Leave it as it is; only integer tensors are "
+        "whole, and those are copied.",
     ),
     Mistake("mean-of-elements", averaging(lambda ts: torch.stack(ts).mean()), _ELEMENTS),
     Mistake("mean-of-the-last-axis", averaging(lambda ts: torch.stack(ts).mean(-1)), _ELEMENTS),

@@ -112,6 +112,18 @@ _FORMULAS: tuple[tuple[str, Formula, str], ...] = (
         "numbers make one key of all heads.",
     ),
     (
+        "heads-for-width",
+        lambda la, h, d, n, b, w: 2 * la * h * h * n * b * w,
+        "`kv_heads` is multiplied in twice and `d_k` not at all. A key of one head has d_k "
+        "numbers: kv_heads · d_k for all heads.",
+    ),
+    (
+        "matrices-of-weights",
+        lambda la, h, d, n, b, w: 2 * la * h * d * d * w,
+        "This is the size of projection matrices, which belong to the model. The cache holds what "
+        "they give: a key and a value of d_k numbers for each token of each sentence.",
+    ),
+    (
         "width-squared",
         lambda la, h, d, n, b, w: 2 * la * h * d * d * n * b * w,
         "`d_k` is multiplied in twice. A key is a vector of d_k numbers, not a matrix; matrices of "
