@@ -183,6 +183,16 @@ _OTHERS = (
         "multiply-adds.",
     ),
     *_with_length(
+        "last-token-alone",
+        {
+            "projections": lambda n, d, h: 8 * d * d,
+            "scores": lambda n, d, h: 4 * n * d,
+        },
+        None,
+        "The operations of one token are counted, as in a step of decoding. Asked for is the whole "
+        "sentence: all n tokens are projected, and all n queries meet all n keys.",
+    ),
+    *_with_length(
         "projections-once",
         {"projections": lambda n, d, h: 8 * d * d},
         None,

@@ -148,6 +148,11 @@ def _against_single_runs(a: Scores, b: Scores, of_b: bool) -> Any:
     return d, se, abs(d) > 2 * statistics.stdev(b if of_b else a)
 
 
+def _decided_on_best_runs(a: Scores, b: Scores) -> Any:
+    d, se, _ = _noise(a, b)
+    return d, se, max(a) - max(b) > 2 * se
+
+
 def _no_overlap_of_runs(a: Scores, b: Scores) -> Any:
     d, se, _ = _noise(a, b)
     return d, se, min(a) > max(b) or min(b) > max(a)
@@ -200,6 +205,12 @@ def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
             "It is decided by whether the runs of one are all above those of the other. That asks "
             "about single runs, and the more there are the harder it is: compare the difference "
             "of the means with two standard errors.",
+        ),
+        Mistake(
+            "decided-on-best-runs",
+            _decided_on_best_runs,
+            "It is decided on the best runs, `max`. The best of many seeds is a lucky one: compare "
+            "the difference of the means with two standard errors.",
         ),
         *(
             Mistake(

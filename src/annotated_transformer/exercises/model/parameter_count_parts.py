@@ -249,6 +249,11 @@ OTHER_FAULTS = (
         "multiply by n_layers.",
     ),
     Fault(
+        "always-six-layers",
+        {"encoder_layers": lambda n: 6, "decoder_layers": lambda n: 6},
+        "Six layers a stack are counted, as in the paper, whatever n_layers is. Take the argument.",
+    ),
+    Fault(
         "one-decoder-layer",
         {"decoder_layers": lambda n: 1},
         "The decoder's layer is counted once. Each of its n_layers layers has its own weights.",

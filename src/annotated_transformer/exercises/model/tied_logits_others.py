@@ -148,6 +148,17 @@ OTHER_FAULTS = (
         "The logits come in a tuple. Return the tensor itself: a comma at the end makes a tuple.",
     ),
     Fault(
+        "squeezed",
+        {"after": torch.squeeze},
+        "Axes of length 1 are squeezed away. They stay, also for one sentence or one position: "
+        "(B, n, V).",
+    ),
+    Fault(
+        "sorted",
+        {"after": lambda z: z.sort(-1, descending=True).values},
+        "The logits are sorted. Entry v belongs to word v, so their order must stay.",
+    ),
+    Fault(
         "words-before-positions",
         {"after": lambda z: z.transpose(1, 2)},
         "Words stand before positions: (B, V, n), the layout that `cross_entropy` takes. Asked "

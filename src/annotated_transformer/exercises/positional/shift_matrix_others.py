@@ -49,6 +49,16 @@ OTHERS = (
     ),
     Fault("base-1000", {"base": 1000.0}, "The base of the power is 1000. The paper's is 10000."),
     Fault(
+        "half-angle",
+        {"angle": lambda k, w: k / w / 2},
+        "The angles are half as large as they should be: the first pair turns by k radians.",
+    ),
+    Fault(
+        "double-angle",
+        {"angle": lambda k, w: 2 * k / w},
+        "The angles are twice too large: the first pair turns by k radians.",
+    ),
+    Fault(
         "two-pi",
         {"angle": lambda k, w: 2 * math.pi * k / w},
         "The angles are multiplied by 2π. The pair i turns by k / 10000^(2i / d_model) radians.",

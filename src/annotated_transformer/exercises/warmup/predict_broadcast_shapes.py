@@ -165,6 +165,13 @@ WRONG: tuple[tuple[str, str, Callable[[Sizes], Shape], str], ...] = (
     ),
     (
         "kept",
+        "one-at-the-end",
+        lambda s: (s.batch, s.d, 1),
+        "`keepdim=True` keeps the summed axis in its place: (batch, 1, d). b stretches that 1 to "
+        "n.",
+    ),
+    (
+        "kept",
         "width-lost",
         lambda s: (s.batch, 1, s.n),
         "the last axis is d: b's last axis is 1 and is stretched. Its n meets the kept 1.",
