@@ -356,6 +356,25 @@ def test_a_run_that_cannot_be_validated_keeps_its_epoch(tmp_path, corpus):
     assert outcome(resumed) == outcome(whole)
 
 
+def test_a_run_killed_just_after_a_validation_does_not_validate_twice(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=None, epochs=2)
+    an_epoch, step = len(trainer.batches(0)), trainer._step
+
+    def dying_step(indices, done):
+        if trainer.state.step == an_epoch:
+            raise RuntimeError("killed")
+        step(indices, done)
+
+    trainer._step = dying_step
+    with pytest.raises(RuntimeError, match="killed"):
+        trainer.run()
+    resumed = build_trainer(tmp_path, corpus, steps=None, epochs=2)
+    assert resumed.resume() == an_epoch
+    assert resumed.run()
+    whole = run_with_stops(tmp_path / "whole", corpus, [], steps=None, epochs=2)
+    assert outcome(resumed) == outcome(whole)
+
+
 def test_the_checkpoint_of_a_stop_is_not_averaged(tmp_path, corpus):
     trainer = build_trainer(tmp_path, corpus, steps=None, epochs=2)
     trainer.stop_asked = "SIGTERM"
