@@ -1,32 +1,23 @@
 """The named mistakes of `encoder.embed`: wrong words, scales and positions, alone or together."""
 
-import math
-from collections.abc import Callable
-from typing import Any
-
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.encoder.embed_parts import (
+    SCALES,
+    WORDS,
+    Part,
+    no_scale,
+    positions_of,
+    scale_of,
+    words_of,
+)
 from annotated_transformer.exercises.exercise import Candidate, Mistake
-
-Part = Callable[[Tensor, Tensor, Tensor], Any]  # of tokens, table, pe
-
-
-def _words(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
-    return table[tokens]
-
-
-def _scale(tokens: Tensor, table: Tensor, pe: Tensor) -> float:
-    return math.sqrt(table.size(1))
-
-
-def _positions(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
-    return pe[: tokens.size(1)]
 
 
 def _embedding(
-    words: Part = _words, scale: Part = _scale, positions: Part = _positions
+    words: Part = words_of, scale: Part = scale_of, positions: Part = positions_of
 ) -> Candidate:
     """The embedding with some of its parts replaced."""
 
@@ -42,16 +33,12 @@ _right = _embedding()
 
 
 def _scale_on_the_sum(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
-    return _scale(tokens, table, pe) * (table[tokens] + _positions(tokens, table, pe))
+    return scale_of(tokens, table, pe) * (table[tokens] + positions_of(tokens, table, pe))
 
 
 def _real_only(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
     result: Tensor = _right(tokens, table, pe)
     return result * (tokens != 0).unsqueeze(-1)
-
-
-def _positions_of_real_tokens(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
-    return pe[((tokens != 0).cumsum(1) - 1).clamp(min=0)]
 
 
 def _table_in_place(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
@@ -63,115 +50,9 @@ def _normalised(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
     return F.layer_norm(_right(tokens, table, pe), (table.size(1),), eps=1e-6)
 
 
-def _no_scale(tokens: Tensor, table: Tensor, pe: Tensor) -> float:
-    return 1.0
+def _positions_of_real_tokens(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
+    return pe[((tokens != 0).cumsum(1) - 1).clamp(min=0)]
 
-
-_WORDS: dict[str, tuple[str, Part]] = {
-    "padding-zero": (
-        "The padding token is embedded as zeros, as by `padding_idx=0`. Here the padding has a "
-        "row like any other token; the masks keep it out of attention. ",
-        lambda tokens, table, pe: table[tokens] * (tokens != 0).unsqueeze(-1),
-    ),
-    "tokens-counted-from-one": (
-        "The row before the token's is taken (`tokens - 1`). Tokens count from 0, as rows do. ",
-        lambda tokens, table, pe: table[tokens - 1],
-    ),
-    "one-row-too-far": (
-        "The row after the token's is taken (`tokens + 1`). Tokens count from 0, as rows do. ",
-        lambda tokens, table, pe: table[(tokens + 1) % table.size(0)],
-    ),
-    "first-tokens-of-the-vocabulary": (
-        "The first n rows of the table are taken, `table[:n]`, whatever the tokens are. Index "
-        "with the tokens themselves: `table[tokens]`. ",
-        lambda tokens, table, pe: table[: tokens.size(1)].expand(tokens.size(0), -1, -1),
-    ),
-    "words-shifted": (
-        "The tokens are shifted by one position. That is the decoder's input, and another "
-        "function's work. ",
-        lambda tokens, table, pe: table[tokens.roll(1, dims=1)],
-    ),
-    "no-words": (
-        "Only the positions are left: the embedding of the tokens is missing. ",
-        lambda tokens, table, pe: torch.zeros(*tokens.shape, table.size(1), dtype=table.dtype),
-    ),
-    "table-columns": (
-        "The tokens pick columns of the table, `table[:, tokens]`. Every token has a row: "
-        "`table[tokens]`. ",
-        lambda tokens, table, pe: table[:, tokens].permute(1, 2, 0),
-    ),
-    "one-sentence": (
-        "Every sentence gets the words of the first one. Index with the whole batch: "
-        "`table[tokens]`. ",
-        lambda tokens, table, pe: table[tokens[:1]].expand(tokens.size(0), -1, -1),
-    ),
-    "words-summed": (
-        "The words of a sentence are added up (a bag of words). Each keeps a vector of its own: "
-        "(B, n, d). ",
-        lambda tokens, table, pe: table[tokens].sum(1, keepdim=True).expand(-1, tokens.size(1), -1),
-    ),
-    "dropout-on-the-words": (
-        "Dropout is applied to the embedding. None is asked for here. ",
-        lambda tokens, table, pe: F.dropout(table[tokens], 0.1),
-    ),
-}
-
-_SCALES: dict[str, tuple[str, Part]] = {
-    "no-scale": (
-        "The factor sqrt(d) is missing. A word's numbers are about 1 / sqrt(d) in size, so "
-        "without it the positions, of size 1, drown the words: sqrt(d) * table[tokens]. ",
-        _no_scale,
-    ),
-    "times-d": (
-        "The embedding is multiplied by d itself. The factor is its root, sqrt(d). ",
-        lambda tokens, table, pe: table.size(1),
-    ),
-    "divided-by-root": (
-        "The embedding is divided by sqrt(d), as attention's scores are. Here it is multiplied. ",
-        lambda tokens, table, pe: table.size(1) ** -0.5,
-    ),
-    "divided-by-d": (
-        "The embedding is divided by d. It is multiplied by sqrt(d). ",
-        lambda tokens, table, pe: 1 / table.size(1),
-    ),
-    "scaled-twice": (
-        "The embedding is multiplied by d * sqrt(d): the scale is applied three times over. Once "
-        "is right: sqrt(d). ",
-        lambda tokens, table, pe: table.size(1) ** 1.5,
-    ),
-    "root-of-the-vocabulary": (
-        "The factor is the root of the vocabulary's size, `table.size(0)` or `len(table)`. It is "
-        "the root of the width d, `table.size(1)`. ",
-        lambda tokens, table, pe: table.size(0) ** 0.5,
-    ),
-    "root-of-the-length": (
-        "The factor is the root of the sentence's length n. It is the root of the width d, "
-        "`table.size(1)`. ",
-        lambda tokens, table, pe: tokens.size(1) ** 0.5,
-    ),
-    "root-of-the-positions": (
-        "The factor is the root of n_max, `pe.size(0)`. It is the root of the width d, "
-        "`table.size(1)`. ",
-        lambda tokens, table, pe: pe.size(0) ** 0.5,
-    ),
-    "root-of-the-batch": (
-        "The factor is the root of the batch's size. It is the root of the width d, "
-        "`table.size(1)`. ",
-        lambda tokens, table, pe: tokens.size(0) ** 0.5,
-    ),
-    "root-of-512": (
-        "The width is fixed at 512, that of the base model. Read it off: `table.size(1)`. ",
-        lambda tokens, table, pe: 512**0.5,
-    ),
-    "whole-root": (
-        "The root is rounded to a whole number (`int(...)`, `//`, `isqrt`). It is `math.sqrt(d)`. ",
-        lambda tokens, table, pe: math.isqrt(table.size(1)),
-    ),
-    "fourth-root": (
-        "The root is taken twice. The factor is sqrt(d). ",
-        lambda tokens, table, pe: table.size(1) ** 0.25,
-    ),
-}
 
 _POSITIONS: dict[str, tuple[str, Part]] = {
     "no-positions": (
@@ -302,7 +183,7 @@ _SCALE_ON_POSITIONS = (
 
 
 def _pair(scale: str, positions: str) -> Mistake:
-    (one, factor), (other, rows) = _SCALES[scale], _POSITIONS[positions]
+    (one, factor), (other, rows) = SCALES[scale], _POSITIONS[positions]
     text = (one + other).strip()
     if (scale, positions) == ("no-scale", "positions-scaled-too"):
         text = _SCALE_ON_POSITIONS
@@ -310,11 +191,11 @@ def _pair(scale: str, positions: str) -> Mistake:
 
 
 def _multiplied(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
-    return _scale(tokens, table, pe) * table[tokens] * pe[: tokens.size(1)]
+    return scale_of(tokens, table, pe) * table[tokens] * pe[: tokens.size(1)]
 
 
 def _concatenated(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
-    words = _scale(tokens, table, pe) * table[tokens]
+    words = scale_of(tokens, table, pe) * table[tokens]
     return torch.cat([words, pe[: tokens.size(1)].expand_as(words)], dim=-1)
 
 
@@ -324,12 +205,12 @@ def _own_sinusoids(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
     feature = torch.arange(d)
     angles = places / 10000 ** ((feature // 2 * 2) / d)
     rows = torch.where(feature % 2 == 0, angles.sin(), angles.cos()).to(table.dtype)
-    return _scale(tokens, table, pe) * table[tokens] + rows
+    return scale_of(tokens, table, pe) * table[tokens] + rows
 
 
 EMBED_MISTAKES = (
-    *(Mistake(n, _embedding(words=part), text.strip()) for n, (text, part) in _WORDS.items()),
-    *(Mistake(n, _embedding(scale=part), text.strip()) for n, (text, part) in _SCALES.items()),
+    *(Mistake(n, _embedding(words=part), text.strip()) for n, (text, part) in WORDS.items()),
+    *(Mistake(n, _embedding(scale=part), text.strip()) for n, (text, part) in SCALES.items()),
     *(
         Mistake(name, _embedding(positions=part), text.strip())
         for name, (text, part) in _POSITIONS.items()
@@ -344,8 +225,8 @@ EMBED_MISTAKES = (
     _pair("divided-by-root", "positions-divided"),
     Mistake(
         "no-scale+padding-zero",
-        _embedding(words=_WORDS["padding-zero"][1], scale=_no_scale),
-        _SCALES["no-scale"][0] + _WORDS["padding-zero"][0].strip(),
+        _embedding(words=WORDS["padding-zero"][1], scale=no_scale),
+        SCALES["no-scale"][0] + WORDS["padding-zero"][0].strip(),
     ),
     Mistake(
         "whole-row-zero-at-padding",
@@ -389,14 +270,14 @@ EMBED_MISTAKES = (
     Mistake(
         "words-and-positions-apart",
         lambda tokens, table, pe: (
-            _scale(tokens, table, pe) * table[tokens],
+            scale_of(tokens, table, pe) * table[tokens],
             pe[: tokens.size(1)],
         ),
         "The embedding and the positions are returned separately. Return their sum.",
     ),
     Mistake(
         "embedding-and-sum-scaled",
-        lambda tokens, table, pe: _scale(tokens, table, pe) * _right(tokens, table, pe),
+        lambda tokens, table, pe: scale_of(tokens, table, pe) * _right(tokens, table, pe),
         "The factor sqrt(d) is applied twice, to the embedding and to the sum. Once is right, to "
         "the embedding alone.",
     ),

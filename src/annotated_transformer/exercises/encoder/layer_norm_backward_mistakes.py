@@ -9,6 +9,9 @@ from annotated_transformer.exercises.encoder.layer_norm_backward_paths import (
     WRONG_PATHS,
     backward_of,
 )
+from annotated_transformer.exercises.encoder.layer_norm_backward_statistics import (
+    WRONG_STATISTICS,
+)
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 
@@ -67,7 +70,10 @@ _CHANGED = (
 )
 
 LAYER_NORM_BACKWARD_MISTAKES = (
-    *(Mistake(name, backward_of(**parts), text) for name, text, parts in WRONG_PATHS),
+    *(
+        Mistake(name, backward_of(**parts), text)
+        for name, text, parts in (*WRONG_PATHS, *WRONG_STATISTICS)
+    ),
     Mistake(
         "forward-unbiased",
         _of_forward(1, lambda variance, eps: (variance + eps).sqrt()),
