@@ -320,6 +320,23 @@ DECODER_LAYER_MISTAKES = (
     ),
     *(
         Mistake(
+            "norms-" + "-".join(map(str, used)) + f"+{name}",
+            _layer(own=WRONG_ATTENTION[name][1], cross=WRONG_ATTENTION[name][2], norms_used=used),
+            (_EXCHANGED + WRONG_ATTENTION[name][0]).strip(),
+        )
+        for used in ((1, 0, 2), (0, 2, 1))
+        for name in ("source-mask-dropped", "target-mask-dropped")
+    ),
+    *(
+        Mistake(
+            f"{name}-in-both-attentions",
+            _layer(wiring, wiring, post_norm),
+            "In both attention sub-layers " + text,
+        )
+        for name, (text, wiring) in WRONG_WIRINGS.items()
+    ),
+    *(
+        Mistake(
             f"{wiring}-{where}+{name}",
             _layer(*wirings, own=WRONG_ATTENTION[name][1], cross=WRONG_ATTENTION[name][2]),
             f"{place}{WRONG_WIRINGS[wiring][0]} {WRONG_ATTENTION[name][0]}".strip(),

@@ -248,6 +248,12 @@ FEED_FORWARD_MISTAKES = (
         "each word by itself.",
     ),
     Mistake(
+        "first-bias-as-threshold",
+        lambda x, w1, b1, w2, b2: (x @ w1) * (x @ w1 + b1 > 0) @ w2 + b2,
+        "b1 decides only where a unit is active, and is not added to it. The ReLU passes on the "
+        "whole of x W_1 + b_1.",
+    ),
+    Mistake(
         "relu-of-each-part",
         lambda x, w1, b1, w2, b2: (torch.relu(x @ w1) + torch.relu(b1)) @ w2 + b2,
         "The ReLU is taken of x W_1 and of b_1 separately. It is not linear: it is taken of their "

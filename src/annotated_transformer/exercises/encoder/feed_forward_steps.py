@@ -73,6 +73,7 @@ ACTIVATIONS: dict[str, tuple[str, Activation]] = {
     "mish": (_OTHER.format(name="Mish"), F.mish),
     "selu": (_OTHER.format(name="SELU"), F.selu),
     "hard-tanh": (_OTHER.format(name="A clamp to [0, 1]"), lambda h: h.clamp(0, 1)),
+    "clamp-to-one": (_OTHER.format(name="A clamp to [-1, 1]"), lambda h: h.clamp(-1, 1)),
     "elu": (_OTHER.format(name="ELU"), F.elu),
     "softplus": (_OTHER.format(name="Softplus"), F.softplus),
     "tanh": (_OTHER.format(name="tanh"), torch.tanh),

@@ -162,6 +162,7 @@ def _wired(name: str) -> list[Mistake]:
     ]
 
 
+_PLACES = ("attention", "network")
 _BOTH_PRE = "In both sub-layers " + WRONG_WIRINGS["pre-norm"][0] + " "
 
 ENCODER_LAYER_MISTAKES = (
@@ -198,6 +199,19 @@ ENCODER_LAYER_MISTAKES = (
             (_NORMS[norm][0] + _MASKS[mask][0]).strip(),
         )
         for norm in ("first-norm-twice", "norms-exchanged")
+        for mask in ("mask-dropped", "mask-inverted")
+    ),
+    *(
+        Mistake(
+            f"{wiring}-in-{where}+{mask}",
+            _layer(
+                *(WRONG_WIRINGS[wiring][1] if where == place else post_norm for place in _PLACES),
+                attend=_MASKS[mask][1],
+            ),
+            f"{text}{WRONG_WIRINGS[wiring][0]} {_MASKS[mask][0]}".strip(),
+        )
+        for wiring in ("no-residual", "no-norm", "pre-norm")
+        for where, text in zip(_PLACES, _WHERE.values(), strict=True)
         for mask in ("mask-dropped", "mask-inverted")
     ),
     Mistake(

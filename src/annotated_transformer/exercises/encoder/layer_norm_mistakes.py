@@ -213,6 +213,14 @@ LAYER_NORM_MISTAKES = (
         "x may have any number: the features are always the last, `dim=-1`.",
     ),
     Mistake(
+        "eps-in-the-numerator",
+        lambda x, gamma, beta, eps=1e-6: (
+            gamma * (x - mean_of(x) + eps) / root_of(variance_of(x), eps) + beta
+        ),
+        "eps is added above the fraction as well. It belongs under the root only: "
+        "(x - mean) / sqrt(variance + eps).",
+    ),
+    Mistake(
         "flattened",
         lambda x, gamma, beta, eps=1e-6: _right(x, gamma, beta, eps).reshape(-1, x.size(-1)),
         "The tokens of all sentences come back in one axis: x was flattened to (B·n, d) and not "

@@ -142,6 +142,11 @@ ORDERS: dict[str, tuple[str, Order]] = {
         "self-attention and one network.",
         lambda x, a, f, n: (lambda z: (lambda y: n[1](y + f(y)))(n[1](z + f(z))))(n[0](x + a(x))),
     ),
+    "relu-in-between": (
+        "A ReLU is taken between the sub-layers. The network has its own inside; the layer adds "
+        "none.",
+        lambda x, a, f, n: (lambda y: n[1](y + f(y)))(n[0](x + a(x)).relu()),
+    ),
     "network-of-the-network": (
         "The network is applied to its own result. One encoder layer has one self-attention and "
         "one network, each applied once.",

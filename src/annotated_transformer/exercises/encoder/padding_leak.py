@@ -108,6 +108,16 @@ def _sign_flipped(generator: torch.Generator, dtype: torch.dtype) -> Encode:
     return encode_with_a_sign_that_depends_on_the_length
 
 
+def _special_token(generator: torch.Generator, dtype: torch.dtype) -> Encode:
+    table = drawn(generator, dtype, 9, 3)
+
+    def encode_with_a_leak_into_tokens_one_and_two(tokens: Tensor) -> Tensor:
+        share = torch.where((tokens == 1) | (tokens == 2), 1.0, 0.2).to(dtype)
+        return table[tokens] * (1 + share[..., None] * tokens.size(1))
+
+    return encode_with_a_leak_into_tokens_one_and_two
+
+
 def _at_padding_only(generator: torch.Generator, dtype: torch.dtype) -> Encode:
     table = drawn(generator, dtype, 9, 3)
 
@@ -242,6 +252,7 @@ PADDING_LEAK = Exercise(
             3,
             isolates="numbers of which only the sign changes",
         ),
+        _case("a special token that changes most", _special_token, [[1, 3, 2, 0], [4, 5, 6, 7]], 2),
         _case("an encoder that works word by word", _word_by_word, [[3, 5], [4, 0]], 3),
         _case(
             "attention without a mask, padding on the left", _unmasked, [[0, 0, 4], [1, 7, 2]], 1

@@ -108,6 +108,12 @@ _MEASURES: tuple[tuple[str, str, Measure], ...] = (
         lambda change: (-change).max().item(),
     ),
     (
+        "largest-signed-sum-of-a-word",
+        "The signed changes of a word are added up before the largest is taken: they cancel. Asked "
+        "for is the largest change of a single number. " + _ABSOLUTE,
+        lambda change: change.sum(-1).abs().max().item(),
+    ),
+    (
         "median",
         "The median of the changes is taken, not the largest. " + _ABSOLUTE,
         lambda change: change.abs().median().item(),

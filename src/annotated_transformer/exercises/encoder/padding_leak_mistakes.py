@@ -37,6 +37,11 @@ def _worst_sentence(encode: Encode, tokens: Tensor, extra: int) -> float:
     return max(float(row[seen].abs().mean()) for row, seen in zip(change, tokens != 0, strict=True))
 
 
+def _interleaved(encode: Encode, tokens: Tensor, extra: int) -> float:
+    spread = torch.stack([tokens, torch.zeros_like(tokens)], dim=2).flatten(1)
+    return largest(real(encode(spread)[:, ::2] - encode(tokens), tokens))
+
+
 def _tokens_zeroed(encode: Encode, tokens: Tensor, extra: int) -> Any:
     result = leak()(encode, tokens, extra)
     tokens.zero_()
@@ -281,6 +286,23 @@ PADDING_LEAK_MISTAKES = (
         "relative-to-each-after",
         _compared_as(lambda after, before: (after - before) / after),
         _RELATIVE,
+    ),
+    Mistake(
+        "divided-by-extra",
+        lambda encode, tokens, extra: leak()(encode, tokens, extra) / extra,
+        "The change is divided by `extra`. Asked for is the change itself, of all the padding "
+        "together.",
+    ),
+    Mistake(
+        "special-tokens-left-out",
+        leak(choose=lambda change, tokens: change[tokens > 2]),
+        "Tokens 1 and 2, the beginning and the end of a sentence, are left out. Real tokens are "
+        "all but 0: `tokens != 0`.",
+    ),
+    Mistake(
+        "padding-after-every-word",
+        _interleaved,
+        "The padding is put between the words. Append it: `torch.cat([tokens, pads], dim=1)`.",
     ),
     Mistake(
         "absolute-values-first",
