@@ -125,3 +125,22 @@ def from_sentences(combine: Callable[[Steps, list[Counts]], Any], **steps: Any) 
         return combine(own, _all_counts(own, hypotheses, references, max_n))
 
     return implementation
+
+
+def unclipped(hypothesis: Grams, reference: Grams) -> float:
+    return sum(count for gram, count in hypothesis.items() if gram in reference)
+
+
+def rates(of: Callable[[float, float, float], float]) -> Callable[[Counts], list[float]]:
+    """Rates from matches, totals and the reference's totals of each order."""
+    return lambda counts: [
+        of(*numbers) for numbers in zip(counts.matches, counts.totals, counts.wanted, strict=True)
+    ]
+
+
+def share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def finishing(finish: Callable[[float, float], Any]) -> Candidate:
+    return bleu_of(finish=finish)

@@ -6,8 +6,10 @@ from collections import Counter
 import numpy as np
 import torch
 
-from annotated_transformer.exercises.decoding.bleu_mistakes import MISTAKES
+from annotated_transformer.exercises.decoding.bleu_counts import COUNT_MISTAKES
+from annotated_transformer.exercises.decoding.bleu_mistakes import SCORE_MISTAKES
 from annotated_transformer.exercises.decoding.bleu_steps import Corpus, windows
+from annotated_transformer.exercises.decoding.bleu_zeros import ZERO_MISTAKES
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
@@ -229,7 +231,7 @@ CORPUS_BLEU = Exercise(
         _pairs("the reference repeats words", [("a b c a d", "a b a b c a d a b")], 3),
         _pairs("one pair of longer sentences", [_GIRL]),
     ),
-    mistakes=MISTAKES,
+    mistakes=(*COUNT_MISTAKES, *SCORE_MISTAKES, *ZERO_MISTAKES),
     alternatives=(_by_lists, _by_dictionaries, _by_numpy, _by_torch),
     starter=(
         "def corpus_bleu(hypotheses, references, max_n=4):\n"
