@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.exercises.decoding import cached_mistakes as say
+from annotated_transformer.exercises.decoding.cached_places import NO_POSITION, POSITION, ZERO
 from annotated_transformer.exercises.decoding.cached_steps import (
     Cache,
     Projections,
@@ -29,10 +30,10 @@ def _transposed(x: Tensor, at: Tensor, w: Projections) -> Projections:
 
 
 _PLACES = (
-    ("position-zero", _at(lambda t: 0), say.ZERO),
-    ("position-one-further", _at(lambda t: t + 1), say.POSITION),
-    ("position-one-back", _at(lambda t: max(t - 1, 0)), say.POSITION),
-    ("no-position", _nowhere, say.NO_POSITION),
+    ("position-zero", _at(lambda t: 0), ZERO),
+    ("position-one-further", _at(lambda t: t + 1), POSITION),
+    ("position-one-back", _at(lambda t: max(t - 1, 0)), POSITION),
+    ("no-position", _nowhere, NO_POSITION),
 )
 _OTHERS: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     ("unscaled", {"score": say.unscaled}, say.SCALE),

@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.decoding.cached_mistakes import SINGLE_MISTAKES
+from annotated_transformer.exercises.decoding.cached_mistakes import STEP_MISTAKES
 from annotated_transformer.exercises.decoding.cached_pairs import PAIRS
+from annotated_transformer.exercises.decoding.cached_places import PLACE_MISTAKES
 from annotated_transformer.exercises.decoding.cached_steps import Cache
 from annotated_transformer.exercises.exercise import (
     Call,
@@ -225,7 +226,7 @@ CACHED_STEP = Exercise(
         Case("a cache that is not contiguous", _not_contiguous, stage="other"),
         Case("five words one after the other", _sentence, stage="other", observe=_word_by_word),
     ),
-    mistakes=(*SINGLE_MISTAKES, *PAIRS),
+    mistakes=(*PLACE_MISTAKES, *STEP_MISTAKES, *PAIRS),
     alternatives=(_by_torch, _by_sums, _into_new_buffers, _by_numpy),
     starter=(
         "def cached_attention_step(x, pe, w_q, w_k, w_v, cache):\n"

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.decoding.greedy_mistakes import MISTAKES
+from annotated_transformer.exercises.decoding.greedy_ends import END_MISTAKES
+from annotated_transformer.exercises.decoding.greedy_mistakes import OTHER_MISTAKES
 from annotated_transformer.exercises.decoding.greedy_steps import scripted
 from annotated_transformer.exercises.exercise import Exercise
 
@@ -205,7 +206,7 @@ GREEDY = Exercise(
             "float32 logits, three sentences", [[8, 2], [5, 3, 2], [4, 2]], 6, dtype=torch.float32
         ),
     ),
-    mistakes=MISTAKES,
+    mistakes=(*END_MISTAKES, *OTHER_MISTAKES),
     alternatives=(_into_a_buffer, _cut_afterwards, _row_by_row, _by_multiplying),
     starter=(
         "def greedy_decode(next_logits, batch_size, max_len, bos=1, eos=2, pad=0):\n"
