@@ -48,9 +48,13 @@ class Match:
     def remark(self) -> str:
         """What is said before the sentence of a mistake that explains only a part."""
         wrong = self.explained + self.unexplained
-        if self.unexplained == 0:
+        if self.unexplained == self.contradicted == 0:
             return ""
-        return f"On {self.explained} of {wrong} inputs the result is that of this mistake: "
+        where = f"on {self.explained} of {wrong} inputs the result is that of this mistake"
+        where += (
+            ", on others it is right where that would be wrong. " if self.contradicted else ". "
+        )
+        return f"In part: {where}" if 5 * self.explained >= 3 * wrong else f"Perhaps: {where}"
 
     @property
     def score(self) -> int:
@@ -202,22 +206,39 @@ def _plain_words(answer: Any) -> Any:
 
 
 def diagnose_answer(exercise: Exercise, key: object, got: object) -> Mistake | None:
-    """The bank entry that gives this wrong value for this key."""
-    for mistake in exercise.mistakes:
+    """The bank entry that gives this wrong value for this key, of several the nearest."""
+    found: list[tuple[float, int]] = []
+    for number, mistake in enumerate(exercise.mistakes):
         wrong = to_plain(mistake.implementation())
         if key in wrong and same_answer(wrong[key], got):
-            return mistake
-    return None
+            near = as_number(got)
+            plain = is_number(wrong[key]) and is_number(near)
+            found.append((abs(wrong[key] - near) if plain else 0.0, number))
+    return exercise.mistakes[min(found)[1]] if found else None
 
 
-def about_kind(expected: Any, got: Any) -> str:
-    """What to say to a wrong value that the bank does not know: its type, where that is wrong."""
+def about_kind(exercise: Exercise, key: object, expected: Any, got: Any) -> str:
+    """What to say to a wrong value that the bank does not know: its kind, where that is wrong."""
     got = as_number(got)
+    letters = _letters(exercise, key, expected)
+    if len(letters) > 2 and _plain_words(got) not in map(_plain_words, letters):
+        return f"Asked for is one of the letters {', '.join(letters)}, alone."
+    sizes = isinstance(expected, (tuple, list)) and isinstance(got, (tuple, list))
+    if sizes and len(expected) != len(got):
+        axes = ", one an axis" if exercise.kind == "shape" else ""
+        return f"This has {len(got)} parts; the answer has {len(expected)}{axes}."
     for name, belongs in _KINDS:
         if belongs(expected) and not belongs(got):
             quoted = ", without quotes" if isinstance(got, str) else ""
             return f"This is {kind_of(got)}; asked for is {name}{quoted}."
     return "This is not the value."
+
+
+def _letters(exercise: Exercise, key: object, expected: Any) -> list[str]:
+    """The letters that may be answered, from the answer and the bank; none if it is no letter."""
+    known = [to_plain(mistake.implementation()).get(key) for mistake in exercise.mistakes]
+    given = {value for value in [expected, *known] if isinstance(value, str)}
+    return sorted(given) if all(len(value) == 1 for value in given) else []
 
 
 _KINDS: tuple[tuple[str, Callable[[Any], bool]], ...] = (

@@ -162,8 +162,10 @@ def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
             continue
         mistake = diagnose_answer(exercise, key, got[key])
         names += [mistake.name] if mistake else []
-        text = mistake.sentence if mistake else about_kind(expected[key], got[key])
+        text = mistake.sentence if mistake else about_kind(exercise, key, expected[key], got[key])
         sentences.append(f"{key!r} = {show_value(got[key])}: {text}")
+    if surplus := [repr(key) for key in got if key not in expected]:
+        sentences.append(f"Not asked for: {', '.join(surplus)[:200]}.")
     right = len(expected) - len(wrong)
     finding = Finding("values", f"{right} of {len(expected)} answers are right.", trial)
     report = _failed(exercise, finding, [], run)

@@ -185,8 +185,8 @@ def untouched(trial: Trial) -> Finding | None:
     reference_keeps_them = exactly_same(plain, trial.expected.after)
     if reference_keeps_them and not exactly_same(plain, trial.got.after):
         sentence = (
-            "The inputs were changed. Work on new tensors: operations ending in `_`, `+=` and "
-            "assignments into an argument change the caller's data."
+            "The inputs were changed. Work on new tensors: operations ending in `_`, `+=`, "
+            "`sort()`, `append()` and assignments into an argument change the caller's data."
         )
         return Finding("untouched", sentence, trial)
     return None
