@@ -7,7 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.decoding.average_mistakes import MISTAKES, State
+from annotated_transformer.exercises.decoding.average_mistakes import MEAN_MISTAKES
+from annotated_transformer.exercises.decoding.average_states import STATE_MISTAKES
+from annotated_transformer.exercises.decoding.average_steps import State
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Stage, call
 
 
@@ -168,7 +170,7 @@ AVERAGE_CHECKPOINTS = Exercise(
         _checkpoints("three checkpoints of mixed dtypes", 3, _mixed),
         _checkpoints("two checkpoints of mixed dtypes", 2, _mixed),
     ),
-    mistakes=MISTAKES,
+    mistakes=(*MEAN_MISTAKES, *STATE_MISTAKES),
     alternatives=(_by_running_sums, _by_running_means, _by_shares, _by_numpy),
     starter=(
         "def average_checkpoints(states):\n"
