@@ -311,7 +311,7 @@ HEAD_MISTAKES = (
         "alone: query head i uses head i // (h // g).",
     ),
     Mistake(
-        "outputs-averaged",
+        "outputs-averaged-in-place",
         attention_of(finish=_averaged_in_groups),
         "The outputs of the query heads of a group are averaged. They share keys and values, but "
         "each query head has weights and an output of its own.",
