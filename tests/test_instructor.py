@@ -152,7 +152,7 @@ HOSTILE: dict[str, tuple[str, bool]] = {
         "    while True:\n"
         "        worker.channel.send(7, worker.modules.values.pack([0, 0, [x], {}, []]))\n"
         "check('encoder.sublayer_connection', layer)",
-        True,
+        False,
     ),
     "changes modes and dates": (
         REACH + "import os\n"

@@ -33,7 +33,7 @@ def own_progress_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def executed(notebook: Notebook, folder: Path) -> Notebook:
     """The notebook after all its cells have run; the first that raises fails the test."""
-    tree = nbformat.from_dict(copy.deepcopy(notebook))  # type: ignore[no-untyped-call]
+    tree = nbformat.reads(json.dumps(notebook), as_version=4)  # type: ignore[no-untyped-call]
     resources = {"metadata": {"path": str(folder)}}
     NotebookClient(tree, timeout=300, kernel_name="python3", resources=resources).execute()
     fresh: Notebook = json.loads(json.dumps(tree))

@@ -50,6 +50,7 @@ WORKER = Path(__file__).with_name("worker.py")
 STARTING_SECONDS = 60.0
 ALL_WALLS = ("namespaces", "mounts", "files", "limits")
 GRACE = 2.0  # the worker stops a slow candidate itself; this much later we stop the worker
+SEND_BUFFER = 8192  # bytes: one who does not read what he asked for is soon noticed
 MAX_CALLS = 20_000  # of functions that stayed here, by one candidate
 MAX_CALL_NUMBERS = 5_000  # in the arguments of one such call
 
@@ -95,6 +96,7 @@ class Session:
         self.scratch = tempfile.mkdtemp(prefix="annotated-transformer-")
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         self._socket, self.channel = ours, Channel(ours.fileno())
         self.started = False
         self.candidate_end: CandidateEndedError | None = None
@@ -251,7 +253,8 @@ class Session:
                 self.candidate_end = CandidateEndedError("time")
             except ClosedError:
                 self.candidate_end = CandidateEndedError("crashed")
-            except ValueError:
+            except ValueError:  # frames of its own making; what else stands in the stream is open
+                self.stop()
                 self.candidate_end = CandidateEndedError("damaged")
             except CandidateEndedError as ended:
                 self.candidate_end = ended
