@@ -52,8 +52,8 @@ _NO_ACTIVATION = (
     "W_2): the wide layer is for nothing. "
 )
 _OTHER = (
-    "{name} is used in place of ReLU. Many later models do so; the paper's equation (2) is "
-    "max(0, x W_1 + b_1). "
+    "{name} is used in place of ReLU. Later models have other functions here; the paper's "
+    "equation (2) is max(0, x W_1 + b_1). "
 )
 ACTIVATIONS: dict[str, tuple[str, Activation]] = {
     "no-activation": (_NO_ACTIVATION, _same),

@@ -257,7 +257,27 @@ def _returning_weights(
     return right_merge(weights @ right_split(value @ w_v, n_heads)) @ w_o, weights
 
 
+def _unsqueezed(scores: Tensor, mask: Mask) -> Tensor:
+    return right_weights(scores, None if mask is None else mask.unsqueeze(1))
+
+
+def _reshaped(heads: Tensor) -> Tensor:
+    """Merged by sizes that come from the first input, whatever became of the axes between."""
+    batch, width = heads.size(0), heads.size(-1) * heads.size(-3)
+    return heads.transpose(1, 2).reshape(batch, -1, width)
+
+
+_UNSQUEEZED = (
+    "The mask gets one axis more, `mask.unsqueeze(1)`, for the heads. It has that axis already: it "
+    "broadcasts to (B, n_heads, n_q, n_k) as it comes. Use it as it is."
+)
 OTHER_MISTAKES = (
+    Mistake("mask-unsqueezed", layer_of(weights=_unsqueezed), _UNSQUEEZED),
+    Mistake(
+        "mask-unsqueezed-and-reshaped",
+        layer_of(weights=_unsqueezed, merge=_reshaped),
+        _UNSQUEEZED,
+    ),
     Mistake(
         "returns-weights-too",
         _returning_weights,
