@@ -21,8 +21,9 @@ from annotated_transformer.exercises.grader.values import (
     to_tensors,
 )
 
-# Who may send what, and when. The worker speaks first.
+# Who may send what, and when.
 #
+#   marker  READY         once, first: the job, as JSON
 #   worker  READY         once, before any cell: the walls that stand
 #   worker  CELL_FAILED   between checks
 #   worker  CHECK         begins a check and gives it the next number; then the marker leads:
