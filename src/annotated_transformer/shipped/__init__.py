@@ -1,0 +1,29 @@
+"""A small trained translator that comes with the book, for chapters that look inside a model.
+
+The paper's model (post-norm, tied, sinusoids) at d_model 64, with 2 layers a side and 4 heads,
+trained on the embedded grammar corpus. How it was trained and what it scores is recorded in
+results/grammar_shipped; the files beside this one are that run's own.
+"""
+
+from functools import cache
+from pathlib import Path
+
+from annotated_transformer.data import Vocabulary
+from annotated_transformer.training import load_run
+from annotated_transformer.transformer import Transformer
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def load_shipped() -> tuple[Transformer, Vocabulary]:
+    """The shipped translator in evaluation mode, float32, on the CPU, and its vocabulary.
+
+    Each call gives a model of its own, so that one may be changed without harm to the next.
+    """
+    model, _, _ = load_run(FOLDER)
+    return model, _vocabulary()
+
+
+@cache
+def _vocabulary() -> Vocabulary:
+    return Vocabulary.load(FOLDER / "tokenizer.json")
