@@ -1,0 +1,11 @@
+"""What the chapters measure beside the paper's model: one module an experiment.
+
+A chapter calls it, shows the figures and asserts what it says of them. Nothing else in the package
+imports from here.
+
+    recurrent, recurrent_runs   chapter 1: the translators of 2014 and 2015, trained
+    layers_compared             chapter 1: a recurrent layer, a convolution and self-attention
+    positions_compared          chapter 4: small models that differ in their positions alone
+    norms_compared              chapter 5: post-norm and pre-norm, at the start and in training
+    leaks                       chapter 6: a decoder with and without shift and mask
+"""

@@ -1,0 +1,177 @@
+"""Recurrence, convolution and self-attention side by side (sections 2 and 4, Table 1).
+
+One layer of each kind, the same tensor in and out, and four measures: multiplications counted,
+operations that wait for each other counted, reach counted by gradients, and time. Chapter 1 uses
+them. A layer here is any function from (1, n, d) to (1, n, d).
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from time import process_time
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import Node
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from annotated_transformer.attention import scaled_dot_product_attention
+
+Layer = Callable[[Tensor], Tensor]
+
+
+def recurrent(d: int) -> Layer:
+    """h_t = tanh(W x_t + U h_(t-1) + b): `torch.nn.RNN`, from left to right."""
+    module = nn.RNN(d, d, batch_first=True)
+    return lambda x: module(x)[0]
+
+
+def convolution(d: int, k: int = 3, dilation: int = 1) -> Layer:
+    """Each position reads itself and k - 1 positions before it, `dilation` apart."""
+    module = nn.Conv1d(d, d, k, dilation=dilation)
+    behind = (k - 1) * dilation  # zeros in front, so that the length stays
+
+    def layer(x: Tensor) -> Tensor:
+        padded = functional.pad(x.transpose(1, 2), (behind, 0))  # (1, d, behind + n)
+        convolved: Tensor = module(padded)  # (1, d, n)
+        return convolved.transpose(1, 2)
+
+    return layer
+
+
+def self_attention(d: int) -> Layer:
+    """Scaled dot-product attention of a sequence to itself, without projections, as in Table 1."""
+
+    def layer(x: Tensor) -> Tensor:
+        assert x.size(-1) == d
+        output, _ = scaled_dot_product_attention(x, x, x)
+        return output
+
+    return layer
+
+
+def stack(layers: Sequence[Layer]) -> Layer:
+    """One layer after the other."""
+
+    def stacked(x: Tensor) -> Tensor:
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    return stacked
+
+
+def multiply_adds(layer: Layer, n: int, d: int) -> int:
+    """Multiply-adds in the matrix products and convolutions of one pass over n positions."""
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        layer(torch.zeros(1, n, d))
+    return counter.get_total_flops() // 2
+
+
+def waiting_operations(layer: Layer, n: int, d: int) -> int:
+    """The longest chain of tensor operations in which each needs the result of the one before.
+
+    No machine can be done in fewer steps, however much it computes at the same time. The chain is
+    read off the graph that autograd records, so operations are PyTorch's own.
+    """
+    last = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
+    assert last is not None
+    lengths: dict[Node, int] = {}
+    to_visit = [last]
+    while to_visit:  # depth first, without recursion: chains are thousands long
+        node = to_visit[-1]
+        before = [source for source, _ in node.next_functions if source is not None]
+        missing = [source for source in before if source not in lengths]
+        if missing:
+            to_visit += missing
+        else:
+            lengths[node] = 1 + max((lengths[source] for source in before), default=0)
+            to_visit.pop()
+    return lengths[last]
+
+
+def reached(layer: Layer, n: int, d: int, seed: int = 0) -> list[bool]:
+    """Which of the n inputs the last output depends on: where its gradient is not zero."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(1, n, d, generator=generator).requires_grad_()
+    (gradient,) = torch.autograd.grad(layer(x)[0, -1].sum(), x)  # (1, n, d)
+    return [bool(size > 0) for size in gradient[0].abs().sum(-1)]
+
+
+def gradient_sizes(layer: Layer, n: int, d: int, seed: int = 0) -> list[float]:
+    """How strongly the last output depends on the input 0, 1, ..., n - 1 places before it.
+
+    The size is that of the whole matrix of derivatives (d, d), its Frobenius norm, in float64.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(1, n, d, generator=generator, dtype=torch.float64)
+    x.requires_grad_()
+    last = layer(x)[0, -1]  # (d,)
+    rows = [torch.autograd.grad(last[i], x, retain_graph=True)[0][0] for i in range(d)]
+    jacobian = torch.stack(rows)  # (d, n, d)
+    sizes: list[float] = jacobian.square().sum((0, 2)).sqrt().flip(0).tolist()
+    return sizes
+
+
+def layers_to_reach(build: Callable[[int], Layer], n: int, d: int) -> int:
+    """How many layers it takes until the last output depends on the first input.
+
+    Args:
+        build: gives the layer of depth 0, 1, 2, ...
+    """
+    layers = [build(0)]
+    while not reached(stack(layers), n, d)[0]:
+        layers.append(build(len(layers)))
+    return len(layers)
+
+
+def necessary_handovers(n: int, d: int) -> int:
+    """Through how many steps of a recurrent layer the first input must go to reach the last output.
+
+    The layer is run with the state cut at one place: used, and kept from passing a gradient. Every
+    cut that leaves no gradient at the first input is a place that all paths go through.
+    """
+    cell = nn.RNNCell(d, d).double()
+    inputs = torch.randn(n, 1, d, generator=torch.Generator().manual_seed(0)).double()
+    needed = 0
+    for cut in range(1, n):
+        x = inputs.clone().requires_grad_()
+        state = torch.zeros(1, d, dtype=torch.float64)
+        for t in range(n):
+            state = cell(x[t], state.detach() if t == cut else state)
+        (gradient,) = torch.autograd.grad(state.sum(), x)
+        needed += int(bool((gradient[0] == 0).all()))
+    return needed
+
+
+@torch.no_grad()
+def seconds(
+    layers: Mapping[str, Layer], lengths: Sequence[int], d: int, batch: int = 1, repeats: int = 15
+) -> dict[str, list[float]]:
+    """The shortest processor time of one pass, layer -> one number for each length.
+
+    Layers and lengths take turns, round after round, so that other work on the machine disturbs
+    all alike, and the shortest of the repeats is the one that was disturbed least. Each turn begins
+    with a pass that is not timed: the pass before it, of another layer or length, has left its own
+    data in the caches. Short sentences are timed more often in a turn, for their times are small.
+    The time of all threads is added up: set one thread, if it is to be the time that passes.
+    """
+    inputs = [torch.randn(batch, n, d) for n in lengths]
+    best = {name: [math.inf] * len(inputs) for name in layers}
+    for _ in range(repeats):
+        for place, x in enumerate(inputs):
+            for name, layer in layers.items():
+                layer(x)
+                for _ in range(min(8, max(lengths) // lengths[place])):
+                    start = process_time()
+                    layer(x)
+                    best[name][place] = min(best[name][place], process_time() - start)
+    return best
+
+
+def exponent(lengths: Sequence[int], values: Sequence[float]) -> float:
+    """e of the curve c · n^e that fits best (least squares of the logarithms)."""
+    x = torch.tensor(lengths, dtype=torch.float64).log()
+    y = torch.tensor(values, dtype=torch.float64).log()
+    x, y = x - x.mean(), y - y.mean()
+    return float((x @ y) / (x @ x))
