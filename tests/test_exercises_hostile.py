@@ -535,7 +535,9 @@ def test_printing_is_bounded_and_shown() -> None:
         print("scores", x.shape)
         return x
 
-    assert "Your code printed: scores torch.Size([2, 3])" in _report(candidate).message
+    assert (
+        "Your code printed on this input: scores torch.Size([2, 3])" in _report(candidate).message
+    )
 
 
 def test_a_patch_in_the_notebook_itself_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

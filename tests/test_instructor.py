@@ -57,7 +57,7 @@ WRONG = {
         "def split_heads(x, n_heads):\n"
         "    b, n, d = x.shape\n"
         "    return x.view(b, n_heads, n, d // n_heads)",
-        "view-only",
+        "view-only-of-what-is-contiguous",
     ),
 }
 

@@ -1,10 +1,15 @@
 """The parts of instructor mode one by one: what counts, what is written, what crosses over."""
 
+import contextlib
 import csv
 import io
 import json
+import os
+import struct
+import subprocess
 import sys
 import time
+import tracemalloc
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,16 +23,20 @@ from torch import Tensor
 
 from annotated_transformer.cli import main
 from annotated_transformer.errors import CallError
+from annotated_transformer.exercises.catalogue import catalogue
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Report, call
 from annotated_transformer.exercises.grader.confinement import Limits
+from annotated_transformer.exercises.grader.values import pack, unpack
 from annotated_transformer.exercises.instructor import marking
 from annotated_transformer.exercises.instructor.assignment import (
     EXAMPLE,
     Assignment,
     read_assignment,
     read_times,
+    times_of,
 )
 from annotated_transformer.exercises.instructor.marking import Mark, Verdict, mark_submission
+from annotated_transformer.exercises.instructor.serving import MAX_GRAPHS, Service
 from annotated_transformer.exercises.instructor.session import Checked, Session
 from annotated_transformer.exercises.instructor.submission import (
     Submission,
@@ -36,6 +45,7 @@ from annotated_transformer.exercises.instructor.submission import (
 )
 from annotated_transformer.exercises.instructor.summary import as_csv, as_text, as_tree
 from annotated_transformer.exercises.instructor.walls import without
+from annotated_transformer.exercises.notebooks import code_solved
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grade needs Linux or macOS")
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -54,7 +64,8 @@ def test_the_example_of_an_assignment_is_one(tmp_path: Path) -> None:
     path = tmp_path / "week.toml"
     path.write_text(EXAMPLE)
     assignment = read_assignment(path)
-    assert assignment.points == {"attention.softmax": 2, "attention.scaled_dot_product": 5}
+    assert assignment.points == {"attention.softmax": 2, "attention.predict_shapes": 3}
+    assert (assignment.seeds, assignment.any_seed) == ({"attention.predict_shapes": 7}, False)
     assert assignment.due == datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
     assert assignment.grace == timedelta(minutes=15)
 
@@ -147,7 +158,7 @@ def test_the_text_says_state_reason_and_missing_walls() -> None:
     assert "square-scores" in text
     assert "stopped at its time limit" in text
     assert "not graded: it is not a notebook" in text
-    assert "missing: namespaces, mounts, files" in text
+    assert "missing: namespaces, mounts, files, calls" in text
 
 
 def test_what_a_notebook_says_stays_on_its_line() -> None:
@@ -319,6 +330,146 @@ def test_inputs_keep_their_layout() -> None:
     assert graded("def f(x):\n    return x.view(-1)", exercise).rung == "returns"
 
 
+# --- files that are handed in ---------------------------------------------------------------------
+
+
+def test_a_link_or_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "a.ipynb").write_text(json.dumps(of_cells("x = 1")))
+    (tmp_path / "link.ipynb").symlink_to("a.ipynb")
+    (tmp_path / "folder.ipynb").mkdir()
+    os.mkfifo(tmp_path / "pipe.ipynb")
+    wanted = {"link": "is a link", "folder": "no ordinary file", "pipe": "no ordinary file"}
+    for name, why in wanted.items():
+        with pytest.raises(UnreadableError, match=why):
+            read_submission(tmp_path / f"{name}.ipynb").cells()
+
+
+def test_a_large_file_is_asked_for_without_its_outputs(tmp_path: Path) -> None:
+    (tmp_path / "x.ipynb").write_bytes(b" " * (4 * 2**20 + 1))
+    submission = read_submission(tmp_path / "x.ipynb")
+    assert submission.data == b""
+    with pytest.raises(UnreadableError, match="larger than 4 MiB; clear its outputs"):
+        submission.cells()
+
+
+def test_long_cells_with_magics_are_not_waited_for() -> None:
+    long = "\n".join(["!ls"] * 50 + ["x = f(1, 2, 3) + y[4] * (z - 5)"] * 8000)
+    medium = "\n".join(["!ls"] * 40 + ["x = f(1, 2, 3) + y[4] * (z - 5)"] * 300)
+    begun = time.monotonic()
+    for cells in ([long], [medium] * 300):
+        assert Submission("x", json.dumps(of_cells(*cells)).encode()).cells()
+    assert time.monotonic() - begun < 60
+
+
+def test_the_same_file_twice_is_said() -> None:
+    marks = [replace(MARKS[1], name="a/x.ipynb"), MARKS[1], replace(MARKS[0], digest="1")]
+    assert as_tree(marks, WEEK)["same_file"] == [["a/x.ipynb", "b.ipynb"]]
+    assert "The same file, byte for byte: a/x.ipynb, b.ipynb" in as_text(marks, WEEK)
+    assert "same file" not in as_text(MARKS, WEEK)
+
+
+NAMES = ["\udcff.ipynb", "a\x1b[2J\nb,5,5,finished.ipynb", "＝cmd.ipynb", "@x", " =x", "Ω.ipynb"]
+
+
+def test_no_name_is_a_formula_or_a_line_of_its_own() -> None:
+    text = as_csv([replace(MARKS[0], name=name) for name in NAMES], WEEK)
+    assert len(text.splitlines()) == len(NAMES) + 1
+    names = [row[0] for row in csv.reader(io.StringIO(text))][1:]
+    assert names[2:] == ["'＝cmd.ipynb", "'@x", "' =x", "Ω.ipynb"]
+    assert names[:2] == [r"\udcff.ipynb", r"a\x1b[2J\nb,5,5,finished.ipynb"]
+
+
+def test_a_name_of_any_bytes_loses_no_marks(tmp_path: Path) -> None:
+    folder = tmp_path / "names"
+    folder.mkdir()
+    for name in NAMES:
+        name = name if name.endswith(".ipynb") else f"{name}.ipynb"
+        with contextlib.suppress(OSError):  # a system whose names are text
+            (folder / name).write_bytes(b"[]")
+    command = "import sys; from annotated_transformer.cli import main; sys.exit(main())"
+    for form in ("csv", "text", "json"):
+        call = [sys.executable, "-c", command, "grade", folder, "--format", form, "--jobs", "1"]
+        ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+        done = subprocess.run(
+            [*map(str, call), "--exercises", "masks.causal"], capture_output=True, env=ascii_only
+        )
+        assert done.returncode == 1, done.stderr.decode()
+        assert b"\x1b" not in done.stdout + done.stderr
+        if form == "csv":
+            rows = list(csv.reader(io.StringIO(done.stdout.decode())))
+            assert len(rows) == len(list(folder.iterdir())) + 1
+            assert not [row for row in rows if row[0].lstrip()[:1] in "=+-@＝＋－＠"]
+            assert len(done.stdout.splitlines()) == len(rows)
+
+
+# --- when it was handed in ------------------------------------------------------------------------
+
+
+def found_in(folder: str, *names: str) -> list[tuple[Path, str]]:
+    return [(Path(folder) / name, name) for name in names]
+
+
+@pytest.mark.parametrize("row", ["bob/week3.ipynb", "late/bob/week3.ipynb", "./bob//week3.ipynb"])
+def test_a_time_is_found_by_every_name_of_a_notebook(row: str) -> None:
+    assert times_of(found_in("late", "bob/week3.ipynb"), {row: NOON}) == [NOON]
+    assert times_of(found_in("late", "bob/week3.ipynb"), {"week3.ipynb": NOON}) == [NOON]
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (["a/x.ipynb"], "Notebooks without a time: 'in/b/x.ipynb'"),
+        (["a/x.ipynb", "b/x.ipynb", "c/x.ipynb"], "Rows without a notebook: 'c/x.ipynb'"),
+        (["x.ipynb"], "without a time: 'in/a/x.ipynb', 'in/b/x.ipynb'\nRows .*: 'x.ipynb'"),
+        ([], "Notebooks without a time"),
+    ],
+)
+def test_times_that_do_not_match_stop_the_call(rows: list[str], why: str) -> None:
+    with pytest.raises(CallError, match=why):
+        times_of(found_in("in", "a/x.ipynb", "b/x.ipynb"), dict.fromkeys(rows, NOON))
+
+
+def test_two_times_for_one_notebook_stop_the_call(tmp_path: Path) -> None:
+    times = {"a/x.ipynb": NOON, "in/a/x.ipynb": NOON + timedelta(days=1)}
+    with pytest.raises(CallError, match="more than one time"):
+        times_of(found_in("in", "a/x.ipynb"), times)
+    path = tmp_path / "times.csv"
+    path.write_text("notebook,submitted\nx,2026-11-30\nx,2026-12-30\n")
+    with pytest.raises(CallError, match="two times"):
+        read_times(path)
+
+
+# --- seeds ----------------------------------------------------------------------------------------
+
+DRAWN = "attention.predict_shapes"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "any_seed", "named", "wanted"),
+    [({}, False, 7, 0), ({DRAWN: 5}, False, 7, 5), ({DRAWN: 5}, True, 7, 7), ({}, True, 0, 0)],
+)
+def test_the_assignment_says_the_seed(
+    seeds: dict[str, int], any_seed: bool, named: int, wanted: int
+) -> None:
+    assert Assignment({}, seeds=seeds, any_seed=any_seed).seed(DRAWN, named) == wanted
+
+
+def test_an_answer_to_another_instance_does_not_count() -> None:
+    exercise = catalogue()[DRAWN]
+    assert exercise.vary is not None
+    cell = code_solved(exercise).replace(
+        f'check("{DRAWN}",', f'check("{DRAWN}", seed=7, candidate='
+    )
+    assert "seed=7" in cell
+    submission = Submission("x", json.dumps(of_cells(IMPORTS, cell)).encode())
+    as_printed = mark_submission(submission, 60).verdict(DRAWN)
+    assert as_printed.state == "passed"
+    assert as_printed.remarks == ("graded with seed 0; its cell names 7",)
+    own = mark_submission(submission, 60, assignment=Assignment({}, any_seed=True)).verdict(DRAWN)
+    assert own.state == "wrong"
+    assert own.remarks == ("graded with seed 7",)
+
+
 # --- walls ----------------------------------------------------------------------------------------
 
 
@@ -359,3 +510,50 @@ def test_a_wrong_call_says_what_is_wrong(
         (tmp_path / "x.ipynb").write_text(json.dumps(of_cells("x = 1")))
     assert main(["grade", *arguments]) == 2
     assert why in capsys.readouterr().err
+
+
+# --- what comes back is bounded -------------------------------------------------------------------
+
+
+def frame(arrays: int, numbers: int, blob: int = 0) -> bytes:
+    """A list of arrays which all name one blob."""
+    array = {"t": "array", "dtype": "float64", "shape": [numbers], "blob": blob, "form": "tensor"}
+    text = json.dumps({"t": "list", "v": [array] * arrays}).encode()
+    data = bytes(8 * numbers)
+    return struct.pack("<II", len(text), 1) + text + struct.pack("<Q", len(data)) + data
+
+
+def test_numbers_are_read_once() -> None:
+    ((array,), _) = unpack(frame(1, 3)), None
+    assert array.array.tolist() == [0, 0, 0]
+    for damaged in (frame(2, 3), frame(400, 1000), frame(1, 3, -2), frame(1, 3, 1)):
+        with pytest.raises(ValueError, match="damaged"):
+            unpack(damaged)
+
+
+def test_a_value_takes_no_more_memory_than_its_bytes() -> None:
+    data = frame(60, 1_000_000)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="damaged"):
+        unpack(data)
+    assert tracemalloc.get_traced_memory()[1] < 2 * len(data)
+    answer = unpack(Service([]).value(data))
+    assert "failure" in answer
+    assert tracemalloc.get_traced_memory()[1] < 2 * len(data)
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("shape", [[-1], [10**9, 10**9], [1] * 100, [-1, -1], "3"])
+def test_a_shape_that_no_tensor_has_is_refused(shape: object) -> None:
+    array = {"t": "array", "dtype": "float64", "shape": shape, "blob": 0, "form": "tensor"}
+    text = json.dumps(array).encode()
+    with pytest.raises(ValueError, match=r"damaged|reshape"):
+        unpack(struct.pack("<II", len(text), 1) + text + struct.pack("<Q", 8) + bytes(8))
+
+
+def test_functions_that_stayed_keep_few_graphs() -> None:
+    service = Service([lambda x: x * 2])
+    told = [unpack(service.value(pack([0, n, [torch.ones(2)], {}, [True]]))) for n in range(600)]
+    assert len(service.graphs) == MAX_GRAPHS
+    assert "value" in told[0]
+    assert "over 500 times" in told[-1]["failure"]["message"]

@@ -24,6 +24,7 @@ FRAME = struct.Struct(f"<{TOKEN_SIZE}sBIQ")  # token, kind, index of the case, b
 BEGUN, OUTCOME, FINISHED = KINDS = (1, 2, 3)
 UNREADABLE_JOB = 84  # a new Python could not make the candidate again
 READY = b"\x1e\n"  # what a new Python prints before this is not the learner's: its imports did
+PRINTED_ON = "\x1e{}\n"  # stands before what is printed on each case
 UNEXPECTED_END = 83  # exit status when our own code failed, a sign of patched libraries
 
 Send = Callable[[int, int, bytes], None]
@@ -57,6 +58,8 @@ def work(
     with torch_defaults():
         for index in range(len(cases_of(exercise))):
             send(BEGUN, index, b"")
+            with contextlib.suppress(OSError):  # it may have closed what it was given
+                os.write(printed, PRINTED_ON.format(index).encode())
             send(OUTCOME, index, run_case(exercise, index, candidate))
     send(FINISHED, 0, b"")
     os._exit(0)

@@ -1,42 +1,49 @@
 """Which named mistake explains a candidate: the bank is run on the same cases and compared."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 from annotated_transformer.exercises.exercise import Exercise, Mistake
-from annotated_transformer.exercises.grader.accidents import remark_on
-from annotated_transformer.exercises.grader.compare import (
-    Tolerance,
-    as_number,
-    close_numbers,
-    is_number,
-    kind_of,
-    same,
-)
-from annotated_transformer.exercises.grader.ladder import ANSWER_TOLERANCE, Finding, Trial
+from annotated_transformer.exercises.grader.compare import Tolerance, pairs, same, structure_problem
+from annotated_transformer.exercises.grader.ladder import Finding, Trial, climb, describe
 from annotated_transformer.exercises.grader.outcomes import Outcome, outcome_of
-from annotated_transformer.exercises.grader.regularities import regularity_everywhere
-from annotated_transformer.exercises.grader.values import Array, to_plain
+from annotated_transformer.exercises.grader.values import Array
+from annotated_transformer.exercises.grader.wordings import same_accident, same_to_the_number
 
 Part = Callable[[Outcome, Outcome, Tolerance], bool]
+Place = tuple[int, int]  # of a case, and of a part of its outcome
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The named mistakes, what to say of them, and what to show beside it: it explains that."""
+
+    mistakes: tuple[Mistake, ...]
+    text: str
+    finding: Finding
 
 
 @dataclass(frozen=True)
 class Match:
     """How well a mistake explains a candidate that it does not equal on every case.
 
-    explained: wrong results that it shares; evidence: those among them that are values rather than
-    exceptions; unexplained: wrong results it does not share; contradicted: right results where the
-    mistake would have given a wrong one.
+    explains: the cases of the wrong results that it shares; evidence: how many of them are values
+    rather than exceptions; unexplained: wrong results it does not share; contradicted: right
+    results where the mistake would have given a wrong one.
     """
 
     mistake: Mistake
-    explained: int
+    explains: frozenset[int]
     evidence: int
     unexplained: int
     contradicted: int
+
+    @property
+    def explained(self) -> int:
+        """How many wrong results it shares."""
+        return len(self.explains)
 
     @property
     def convincing(self) -> bool:
@@ -45,16 +52,17 @@ class Match:
         return self.evidence > 0 and enough
 
     @property
-    def remark(self) -> str:
-        """What is said before the sentence of a mistake that explains only a part."""
+    def text(self) -> str:
+        """The sentence, with what is said around it where it explains only a part."""
         wrong = self.explained + self.unexplained
-        if self.unexplained == self.contradicted == 0:
-            return ""
+        sentence = self.mistake.sentence
+        if self.contradicted == 0 and self.explained >= 4 * self.unexplained:
+            rest = f" On {self.unexplained} of {wrong} inputs the result is wrong in another way."
+            return sentence + (rest if self.unexplained else "")
         where = f"on {self.explained} of {wrong} inputs the result is that of this mistake"
-        where += (
-            ", on others it is right where that would be wrong. " if self.contradicted else ". "
-        )
-        return f"In part: {where}" if 5 * self.explained >= 3 * wrong else f"Perhaps: {where}"
+        where += ", on others it is right where that would be wrong" if self.contradicted else ""
+        share = "In part" if 5 * self.explained >= 3 * wrong else "Perhaps"
+        return f"{share}: {where}. {sentence}"
 
     @property
     def score(self) -> int:
@@ -82,17 +90,50 @@ class _Bank:
         return all(part(outcome, trial.got, trial.tolerance) for part in PARTS)
 
     def match(self, mistake: int) -> Match:
-        explained = evidence = unexplained = contradicted = 0
+        evidence = unexplained = contradicted = 0
+        explains = set()
         for trial in self.trials:
             if _deviation(trial) is None:
                 contradicted += not self.shares(mistake, trial)
             elif self.shares_deviation(mistake, trial):
-                explained += 1
+                explains.add(trial.index)
                 evidence += trial.got.failure is None
             else:
                 unexplained += 1
         found = self.exercise.mistakes[mistake]
-        return Match(found, explained, evidence, unexplained, contradicted)
+        return Match(found, frozenset(explains), evidence, unexplained, contradicted)
+
+    def raises_the_same(self, mistake: int) -> bool:
+        """Every exception is the candidate's to the number: all there is where nothing returns."""
+        for trial in self.trials:
+            one, other = self.outcome(mistake, trial).failure, trial.got.failure
+            if one is None or other is None or not same_to_the_number(one, other):
+                return False
+        return True
+
+    def alike(self, mistake: int) -> tuple[set[Place], set[Place]]:
+        """The places where the mistake does what the candidate does; where it does no harm."""
+        shared: set[Place] = set()
+        harmless: set[Place] = set()
+        for trial in self.trials:
+            outcome = self.outcome(mistake, trial)
+            for places, other in ((shared, trial.got), (harmless, trial.expected)):
+                equal = [
+                    *_equal_values(trial, outcome, other),
+                    *(part(outcome, other, trial.tolerance) for part in PARTS[1:]),
+                ]
+                places.update((trial.index, part) for part, same in enumerate(equal) if same)
+        return shared, harmless
+
+    def shares_part(self, mistake: int, trials: Sequence[Trial], places: set[Place]) -> bool:
+        """The mistake returns at one of these places what the candidate does."""
+        return any(
+            same and (trial.index, part) in places
+            for trial in trials
+            for part, same in enumerate(
+                _equal_values(trial, self.outcome(mistake, trial), trial.got)
+            )
+        )
 
     def shares_deviation(self, mistake: int, trial: Trial) -> bool:
         """The mistake has on this case the same wrong result as the candidate, or side effect."""
@@ -100,32 +141,131 @@ class _Bank:
         return part is not None and part(self.outcome(mistake, trial), trial.got, trial.tolerance)
 
 
-def diagnose(exercise: Exercise, trials: Sequence[Trial]) -> tuple[Mistake, str] | None:
-    """The bank entry that explains the candidate best, and a remark where it does so in part.
+def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
+    """The bank entries that explain the candidate best, and what to say of them.
 
-    First the entries that do exactly what the candidate does, which are few after one case that is
-    wrong; only where there is none, those that share some of the wrong values.
+    First one that does exactly what the candidate does, of which few are left after one case that
+    is wrong; where there is none, two at once; else one that shares some of the wrong values, of
+    equally good ones one that explains what was found first.
     """
     wrong = [trial for trial in trials if _deviation(trial)]
     right = [trial for trial in trials if not _deviation(trial)]
     if not wrong:
         return None
-    bank = _Bank(exercise, trials)
-    alike = list(range(len(exercise.mistakes)))
+    bank = _Bank(trials[0].exercise, trials)
+    named = bank.exercise.mistakes
+    alike = list(range(len(named)))
     for trial in (*wrong, *right):
         alike = [mistake for mistake in alike if bank.shares(mistake, trial)]
+    if not any(trial.got.failure is None for trial in trials):
+        alike = [mistake for mistake in alike if bank.raises_the_same(mistake)]
     if alike:
-        return exercise.mistakes[alike[0]], ""
+        return Diagnosis((named[alike[0]],), named[alike[0]].sentence, shown)
+    if all(trial.got.failure for trial in wrong):
+        return None  # what follows wants a wrong value as evidence
+    if two := _two_at_once(bank, wrong, shown):
+        return two
     near = [
         mistake
-        for mistake in range(len(exercise.mistakes))
+        for mistake in range(len(named))
         if any(bank.shares_deviation(mistake, t) for t in wrong if t.got.failure is None)
     ]
     convincing = [match for match in map(bank.match, near) if match.convincing]
     if not convincing:
         return None
-    best = max(convincing, key=lambda match: match.score)
-    return best.mistake, best.remark
+    number = shown.trial.index if shown.trial else -1
+    best = max(convincing, key=lambda match: (match.score, number in match.explains))
+    finding, rest = _shown_among(trials, shown, best.explains)
+    return Diagnosis((best.mistake,), best.text + rest, finding)
+
+
+def _shown_among(
+    trials: Sequence[Trial], first: Finding, explained: Collection[int]
+) -> tuple[Finding, str]:
+    """What to show beside a sentence: an explained input. And an exception that it leaves open."""
+    if first.trial is None or first.trial.index in explained:
+        return first, ""
+    found = climb(
+        replace(trial, case=replace(trial.case, stage="main"))
+        for trial in trials
+        if trial.index in explained
+    )
+    if found is None:
+        return first, ""
+    raised = first.trial.got.failure
+    return found, f" On {first.trial.case.name} it raised {describe(raised)}" if raised else ""
+
+
+def _two_at_once(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagnosis | None:
+    """Two mistakes of which one alone is seen wherever the other makes no difference.
+
+    Each must be seen alone at least once, one of them in a value. Of several such pairs the one
+    that is put to the test at most places. Where both make a difference the result may be any: what
+    neither explains is no proof against them, but then the text says "Perhaps".
+    """
+    places = {
+        (trial.index, part)
+        for trial in wrong
+        for part, same in enumerate(_equal_values(trial, trial.got, trial.expected))
+        if not same
+    }
+    raised = {trial.index for trial in wrong if trial.got.failure}
+    seen = {
+        mistake: bank.alike(mistake)
+        for mistake in range(len(bank.exercise.mistakes))
+        if bank.shares_part(mistake, wrong, places)
+    }
+    best: tuple[int, tuple[int, int]] | None = None
+    for one, other in combinations(seen, 2):
+        (shared, harmless), (shared_too, harmless_too) = seen[one], seen[other]
+        alone, alone_too = harmless_too & places, harmless & places
+        in_a_value = any(number not in raised for number, _ in alone | alone_too)
+        if alone and alone_too and in_a_value:
+            tested = len(harmless) + len(harmless_too)
+            fits = harmless_too <= shared and harmless <= shared_too
+            if fits and (best is None or tested > best[0]):
+                best = tested, (one, other)
+    if best is None:
+        return None
+    return _said_of(
+        bank, best[1], [seen[mistake][0] & places for mistake in best[1]], places, shown
+    )
+
+
+def _said_of(
+    bank: _Bank,
+    two: Sequence[int],
+    shared: Sequence[set[Place]],
+    places: set[Place],
+    shown: Finding,
+) -> Diagnosis:
+    """Both sentences, that of the mistake which is at work on the shown input first."""
+    left = {number for number, _ in places - shared[0] - shared[1]}
+    finding, rest = _shown_among(bank.trials, shown, {number for number, _ in places} - left)
+    turned = _place_of(finding, places) not in shared[0]
+    first, second = (bank.exercise.mistakes[m] for m in (reversed(two) if turned else two))
+    perhaps = "Perhaps two mistakes at once. " if left else ""
+    text = f"{perhaps}{first.sentence} Besides: {second.sentence}{rest}"
+    return Diagnosis((first, second), text, finding)
+
+
+def _place_of(finding: Finding, places: set[Place]) -> Place | None:
+    """The place that a finding speaks of, of those that are wrong."""
+    if finding.trial is None:
+        return None
+    own = sorted(place for place in places if place[0] == finding.trial.index)
+    expected = finding.trial.expected.value
+    paths = [pair.path for pair in pairs(expected, expected)]
+    named = [place for place in own if finding.path and paths[place[1]] == finding.path]
+    return next(iter((*named, *own)), None)
+
+
+def _equal_values(trial: Trial, one: Outcome, other: Outcome) -> list[bool]:
+    """Of each of the values returned: is it equal in two outcomes?"""
+    expected, tolerance = trial.expected.value, trial.tolerance
+    if any(o.failure or structure_problem(expected, o.value) for o in (one, other, trial.got)):
+        return [same_result(one, other, tolerance)] * len(list(pairs(expected, expected)))
+    return [same(p.expected, p.got, tolerance) for p in pairs(one.value, other.value)]
 
 
 def _deviation(trial: Trial) -> Part | None:
@@ -137,13 +277,12 @@ def _deviation(trial: Trial) -> Part | None:
 
 
 def same_result(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
-    """Equal values, or exceptions of one class; a usual accident equals only its like."""
+    """Equal values, or exceptions that tell of the same accident."""
     if one.failure is not None or other.failure is not None:
         return (
             one.failure is not None
             and other.failure is not None
-            and one.failure.class_name == other.failure.class_name
-            and remark_on(one.failure) == remark_on(other.failure)
+            and same_accident(one.failure, other.failure)
         )
     return same(one.value, other.value, tolerance) or (
         _dtype_apart(one, other) and same(one.value, other.value, LOOSE, any_float=True)
@@ -180,105 +319,3 @@ def same_gradients(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
 
 
 PARTS: tuple[Part, ...] = (same_result, same_inputs_after, same_gradients)
-
-
-def wrong_answers(
-    exercise: Exercise, expected: dict[object, object], got: dict[object, object]
-) -> list[object]:
-    """The keys of an answer that are wrong or missing, in the order of the reference."""
-    return [key for key in expected if key not in got or not same_answer(expected[key], got[key])]
-
-
-def same_answer(expected: Any, got: Any) -> bool:
-    """Numbers within 1 %, whole ones too; shapes exactly; words whatever their case and spaces."""
-    got = as_number(got)
-    if is_number(expected) and is_number(got):
-        return close_numbers(expected, got, ANSWER_TOLERANCE)
-    return same(_plain_words(expected), _plain_words(got), ANSWER_TOLERANCE)
-
-
-def _plain_words(answer: Any) -> Any:
-    if isinstance(answer, str):
-        return " ".join(answer.split()).casefold()
-    if isinstance(answer, (list, tuple)):
-        return [_plain_words(item) for item in answer]
-    return answer
-
-
-def diagnose_answer(exercise: Exercise, key: object, got: object) -> Mistake | None:
-    """The bank entry that gives this wrong value for this key, of several the nearest."""
-    found: list[tuple[float, int]] = []
-    for number, mistake in enumerate(exercise.mistakes):
-        wrong = to_plain(mistake.implementation())
-        if key in wrong and same_answer(wrong[key], got):
-            near = as_number(got)
-            plain = is_number(wrong[key]) and is_number(near)
-            found.append((abs(wrong[key] - near) if plain else 0.0, number))
-    return exercise.mistakes[min(found)[1]] if found else None
-
-
-def about_kind(exercise: Exercise, key: object, expected: Any, got: Any) -> str:
-    """What to say to a wrong value that the bank does not know: its kind, where that is wrong."""
-    got = as_number(got)
-    letters = _letters(exercise, key, expected)
-    if len(letters) > 2 and _plain_words(got) not in map(_plain_words, letters):
-        return f"Asked for is one of the letters {', '.join(letters)}, alone."
-    sizes = isinstance(expected, (tuple, list)) and isinstance(got, (tuple, list))
-    if sizes and len(expected) != len(got):
-        axes = ", one an axis" if exercise.kind == "shape" else ""
-        return f"This has {len(got)} parts; the answer has {len(expected)}{axes}."
-    for name, belongs in _KINDS:
-        if belongs(expected) and not belongs(got):
-            quoted = ", without quotes" if isinstance(got, str) else ""
-            return f"This is {kind_of(got)}; asked for is {name}{quoted}."
-    return "This is not the value."
-
-
-def _letters(exercise: Exercise, key: object, expected: Any) -> list[str]:
-    """The letters that may be answered, from the answer and the bank; none if it is no letter."""
-    known = [to_plain(mistake.implementation()).get(key) for mistake in exercise.mistakes]
-    given = {value for value in [expected, *known] if isinstance(value, str)}
-    return sorted(given) if all(len(value) == 1 for value in given) else []
-
-
-_KINDS: tuple[tuple[str, Callable[[Any], bool]], ...] = (
-    ("a number", is_number),
-    ("a string", lambda value: isinstance(value, str)),
-    ("a tuple or a list", lambda value: isinstance(value, (tuple, list))),
-    ("True or False", lambda value: isinstance(value, bool)),
-)
-
-
-def mechanism(finding: Finding, trials: Sequence[Trial]) -> str | None:
-    """What a usual exception means, or what the input isolates and how the numbers differ."""
-    trial = finding.trial
-    if trial is not None and trial.got.failure is not None:
-        return remark_on(trial.got.failure)
-    if finding.rung == "dtype":
-        return _about_dtype(str(finding.expected))
-    sentences = []
-    if trial is not None and finding.rung in ("values", "invariant", "finite"):
-        sound = [
-            other.case.isolates
-            for other in trials
-            if other.case.isolates
-            and other.index != trial.index
-            and same_result(other.expected, other.got, other.tolerance)
-        ]
-        if trial.case.isolates:
-            sentences.append(f"This input isolates {trial.case.isolates.rstrip('.')}.")
-        if sound:
-            parts = [part.split(":")[0] for part in dict.fromkeys(sound)]
-            sentences.append(f"Already right: {'; '.join(parts)}.")
-        if regularity := regularity_everywhere(finding, trials):
-            sentences.append(regularity)
-    return " ".join(sentences) or None
-
-
-def _about_dtype(expected: str) -> str:
-    if expected == "bool":
-        return "Asked for is a boolean tensor: comparisons give one, or `dtype=torch.bool`."
-    return (
-        "The result has to have the dtype that the inputs ask for, in every precision: no "
-        "`.float()`, and new tensors by `zeros_like(x)` or with `dtype=x.dtype`."
-    )

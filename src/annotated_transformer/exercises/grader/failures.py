@@ -13,12 +13,13 @@ _TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__))
 
 
 def describe_failure(error: BaseException) -> dict[str, Any]:
-    """Class, message and place of an exception, as plain data; addresses taken out of the text."""
+    """Class, message and place of an exception, as plain data, without addresses."""
     try:
         message = str(error)[:2000]
     except BaseException:
         message = "(its message cannot be shown)"
     message = re.sub(r"0x[0-9a-fA-F]{6,}", "0x…", message.strip())
+    message = re.sub(r"[\w.]+\.<locals>\.", "", message)
     line, source = _place(error)
     return {
         "class_name": type(error).__name__,

@@ -1,23 +1,27 @@
 """`grade`: one candidate against one exercise, from the isolated run to the report."""
 
 import difflib
+import logging
+import threading
+from collections.abc import Callable
 from dataclasses import replace
+from typing import ParamSpec, TypeVar
 
 import torch
 
 from annotated_transformer.exercises.catalogue import find, ids
 from annotated_transformer.exercises.exercise import Candidate, Exercise, Report
 from annotated_transformer.exercises.grader import ladder
-from annotated_transformer.exercises.grader.compare import Tolerance
-from annotated_transformer.exercises.grader.confinement import Limits
-from annotated_transformer.exercises.grader.diagnosis import (
+from annotated_transformer.exercises.grader.answers import (
     about_kind,
-    diagnose,
     diagnose_answer,
-    mechanism,
     wrong_answers,
 )
+from annotated_transformer.exercises.grader.compare import Tolerance
+from annotated_transformer.exercises.grader.confinement import Limits
+from annotated_transformer.exercises.grader.diagnosis import diagnose
 from annotated_transformer.exercises.grader.ladder import Finding, Trial
+from annotated_transformer.exercises.grader.mechanisms import mechanism
 from annotated_transformer.exercises.grader.outcomes import (
     Outcome,
     cases_of,
@@ -26,7 +30,7 @@ from annotated_transformer.exercises.grader.outcomes import (
     read_outcome,
 )
 from annotated_transformer.exercises.grader.pristine import pristine
-from annotated_transformer.exercises.grader.sandbox import Run, run_isolated
+from annotated_transformer.exercises.grader.sandbox import Run, interrupts_wait, run_isolated
 from annotated_transformer.exercises.grader.stubs import is_stub, is_unchanged
 from annotated_transformer.exercises.reports.showing import show_call, show_value, write_report
 
@@ -36,7 +40,16 @@ GENERAL_MISTAKES = {
     "dtype": ("other-dtype",),
     "untouched": ("input-changed",),
 }
-RUNGS_THAT_COMPARE = ("finite", "invariant", "values", "other")
+# The libraries' own functions and torch's settings belong to the whole process.
+_ONE_CHECK_AT_A_TIME = threading.RLock()
+_LOG = logging.getLogger(__name__)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+NO_REASON = "This is not the value."
+MAX_ID = 80  # characters of an id that is none
+MAX_PRINTED = 4000  # characters that a report keeps
+_BOUND = " A sentence may never end by itself: after `max_len` new tokens it is ended."
+RUNGS_THAT_COMPARE = ("shape", "finite", "invariant", "values", "other")
 
 
 def grade(
@@ -53,9 +66,10 @@ def grade(
     learner, for exercises whose letters and sizes are drawn; 0 is the exercise as printed. limits:
     of the isolated run, 5 seconds for all cases together unless given. method: see `run_isolated`.
     """
-    exercise = find(exercise_id, seed)
+    with _ONE_CHECK_AT_A_TIME:
+        exercise = find(exercise_id, seed)
     if exercise is None:
-        return unknown(exercise_id)
+        return unknown(exercise_id, candidate)
     return grade_exercise(exercise, candidate, limits=limits, method=method)
 
 
@@ -72,9 +86,10 @@ def grade_exercise(
         return not_attempted(exercise)
     if not callable(candidate):
         return not_callable(exercise, type(candidate).__name__)
-    run = run_isolated(exercise, candidate, limits, method)
-    with pristine():
-        return judge(exercise, run, limits)
+    with _ONE_CHECK_AT_A_TIME:
+        run = run_isolated(exercise, candidate, limits, method)
+        with interrupts_wait(), pristine():
+            return judge(exercise, run, limits)
 
 
 def judge(exercise: Exercise, run: Run, limits: Limits) -> Report:
@@ -135,7 +150,7 @@ def _end_finding(exercise: Exercise, run: Run, limits: Limits, earlier: Finding 
     case = cases_of(exercise)[min(run.current, len(cases_of(exercise)) - 1)]
     sentences = {
         "time": f"Your code had not returned after {limits.seconds:g} seconds. Is there a loop "
-        "whose end is never reached?",
+        f"whose end is never reached?{_BOUND if 'max_len' in exercise.signature else ''}",
         "exited": "Your code ended the whole Python process instead of returning a result.",
         "killed": "Your code was stopped by the system, most likely for its use of memory or time.",
         "crashed": "Your code crashed Python itself. Very deep recursion does that, or a call into "
@@ -160,14 +175,16 @@ def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
         if key in open_keys:
             sentences.append(f"{key!r} has no answer yet.")
             continue
-        mistake = diagnose_answer(exercise, key, got[key])
+        mistake = _explained(diagnose_answer, exercise, key, got[key])
         names += [mistake.name] if mistake else []
-        text = mistake.sentence if mistake else about_kind(exercise, key, expected[key], got[key])
+        text = mistake.sentence if mistake else None
+        text = text or _explained(about_kind, exercise, key, expected[key], got[key]) or NO_REASON
         sentences.append(f"{key!r} = {show_value(got[key])}: {text}")
     if surplus := [repr(key) for key in got if key not in expected]:
         sentences.append(f"Not asked for: {', '.join(surplus)[:200]}.")
     right = len(expected) - len(wrong)
-    finding = Finding("values", f"{right} of {len(expected)} answers are right.", trial)
+    are = "is" if right == 1 else "are"
+    finding = Finding("values", f"{right} of {len(expected)} answers {are} right.", trial)
     report = _failed(exercise, finding, [], run)
     report = replace(
         report,
@@ -181,9 +198,21 @@ def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
     return write_report(report)
 
 
+def _explained(explain: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T | None:
+    """What `explain` finds. A failure of its own costs the learner the reason, not the report."""
+    try:
+        return explain(*args, **kwargs)
+    except Exception:
+        _LOG.debug("%s failed", explain, exc_info=True)
+        return None
+
+
 def _failed(exercise: Exercise, finding: Finding, trials: list[Trial], run: Run) -> Report:
-    mistake, remark = (diagnose(exercise, trials) if trials else None) or (None, "")
-    diagnosis = f"{remark}{mistake.sentence}" if mistake else mechanism(finding, trials)
+    found = _explained(diagnose, trials, finding) if trials else None
+    if found is not None:
+        finding = found.finding
+    diagnosis = _explained(mechanism, finding, trials) if found is None else found.text
+    names = tuple(mistake.name for mistake in found.mistakes) if found else ()
     trial = finding.trial
     given = None
     compared = finding.rung in RUNGS_THAT_COMPARE
@@ -203,9 +232,9 @@ def _failed(exercise: Exercise, finding: Finding, trials: list[Trial], run: Run)
             got=finding.got if compared else None,
             tolerance=trial.tolerance if trial else Tolerance(),
             diagnosis=diagnosis,
-            mistakes=(mistake.name,) if mistake else GENERAL_MISTAKES.get(finding.rung, ()),
+            mistakes=names or GENERAL_MISTAKES.get(finding.rung, ()),
             next_hint=f'hint("{exercise.id}") gives a hint.',
-            printed=run.printed,
+            printed=run.printed_on(trial.index if trial else run.current)[:MAX_PRINTED],
         )
     )
 
@@ -271,11 +300,24 @@ def not_callable(exercise: Exercise, class_name: str) -> Report:
     return _failed(exercise, finding, [], Run())
 
 
-def unknown(exercise_id: object) -> Report:
+def unknown(exercise_id: object, candidate: object = None) -> Report:
     """The report where there is no such exercise: it names the nearest."""
-    text = exercise_id if isinstance(exercise_id, str) else repr(exercise_id)[:80]
-    close = difflib.get_close_matches(text, ids(), n=3, cutoff=0.4)
-    nearest = f" Did you mean {' or '.join(close)}?" if close else ""
-    sentence = f"There is no exercise {text!r}.{nearest} progress() lists them all."
+    if isinstance(exercise_id, str):
+        text = exercise_id if len(exercise_id) <= MAX_ID else exercise_id[:MAX_ID] + "…"
+        close = difflib.get_close_matches(text, ids(), n=3, cutoff=0.4)
+        nearest = f" Did you mean {' or '.join(close)}?" if close else ""
+        sentence = f"There is no exercise {text!r}.{nearest} progress() lists them all."
+    elif isinstance(candidate, str) and callable(exercise_id):
+        text = ""
+        sentence = (
+            "The arguments stand the other way round: the id of the exercise comes first, then "
+            f'your function: check("{candidate.strip()[:MAX_ID]}", my_function).'
+        )
+    else:
+        text = ""
+        sentence = (
+            f"The id of an exercise is a string, such as {ids()[0]!r}; this is an object of class "
+            f"{type(exercise_id).__name__}. progress() lists them all."
+        )
     report = Report(text, False, "", rung="unknown exercise", finding=sentence, attempted=False)
     return write_report(report)

@@ -4,7 +4,7 @@ Every rung looks at all main cases before the next rung is climbed, so that the 
 that is wrong is said first, on the smallest case that shows it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from annotated_transformer.exercises.grader.outcomes import Failure, Outcome, ma
 from annotated_transformer.exercises.grader.values import Array, to_plain, to_tensors
 
 ANSWER_TOLERANCE = Tolerance(1e-2, 0.0)
+OUTPUT = "['output']"  # the result itself where an observer of ours returns more beside it
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rung has to say: the sentence, and the two values to show where there are any."""
+    """What a rung has to say: the sentence, and the two values to show where there are any.
+
+    path: of the leaf that it speaks of, as in `Pair`.
+    """
 
     rung: str
     sentence: str
     trial: Trial | None = None
     expected: Any = None
     got: Any = None
+    path: str = ""
 
 
 Rung = Callable[[Trial], Finding | None]
@@ -133,6 +138,8 @@ def _right_part(trial: Trial) -> str:
         for position, item in enumerate(got):
             if agrees(expected, item):
                 return f" Item {position} of it is what is asked for: return that alone."
+    elif several and (_depth(got) > _depth(expected) or agrees(expected, list(_flat(got)))):
+        return " An item is a list itself: `append` adds a list as one item, `extend` its items."
     elif several and agrees(list(expected), list(got[: len(expected)])):
         return f" The first {len(expected)} are right: return those alone."
     elif isinstance(expected, tuple) and not several:
@@ -142,6 +149,17 @@ def _right_part(trial: Trial) -> str:
     return ""
 
 
+def _flat(items: Any) -> Iterator[Any]:
+    """The items, and in place of a list among them its own."""
+    for item in items:
+        yield from item if isinstance(item, list) else [item]
+
+
+def _depth(items: Any) -> int:
+    """How many lists stand within each other."""
+    return 1 + max(map(_depth, items), default=0) if isinstance(items, list) else 0
+
+
 def shape(trial: Trial) -> Finding | None:
     """Shapes, tensor by tensor."""
     for pair in trial.pairs:
@@ -149,7 +167,8 @@ def shape(trial: Trial) -> Finding | None:
             got = pair.got.shape if isinstance(pair.got, Array) else ()
             if got != pair.expected.shape:
                 sentence = f"The shape{_of(pair)} is wrong: expected {pair.expected.shape}, got "
-                return Finding("shape", f"{sentence}{got}.", trial, pair.expected.shape, got)
+                both = pair.expected, pair.got
+                return Finding("shape", f"{sentence}{got}.", trial, *both, pair.path)
     return None
 
 
@@ -160,7 +179,7 @@ def dtype(trial: Trial) -> Finding | None:
             expected, got = pair.expected.dtype, pair.got.dtype
             if expected != got:
                 sentence = f"The dtype{_of(pair)} is wrong: expected {expected}, got {got}."
-                return Finding("dtype", sentence, trial, expected, got)
+                return Finding("dtype", sentence, trial, expected, got, pair.path)
     return None
 
 
@@ -174,7 +193,7 @@ def finite(trial: Trial) -> Finding | None:
         if bad.any():
             kind = "NaN" if np.isnan(got[bad]).any() else "infinite"
             sentence = f"The result{_of(pair)} is {kind} at {int(bad.sum())} of {bad.size} places."
-            return Finding("finite", sentence, trial, pair.expected, pair.got)
+            return Finding("finite", sentence, trial, pair.expected, pair.got, pair.path)
     return None
 
 
@@ -207,7 +226,7 @@ def invariants(trial: Trial) -> Finding | None:
             shown = trial.pairs[invariant.part]
             which = f" Shown is `result{shown.path}`." if invariant.part else ""
             sentence = invariant.sentence + which
-            return Finding("invariant", sentence, trial, shown.expected, shown.got)
+            return Finding("invariant", sentence, trial, shown.expected, shown.got, shown.path)
     return None
 
 
@@ -216,8 +235,10 @@ def values(trial: Trial) -> Finding | None:
     for pair in trial.pairs:
         if same(pair.expected, pair.got, trial.tolerance, any_float=True):
             continue
+        if pair.path != OUTPUT and (said := getattr(trial.case.observe, "said", None)):
+            return Finding("values", said, trial, path=pair.path)
         sentence = f"The values{_of(pair)} are wrong{_extent(pair, trial.tolerance)}."
-        return Finding("values", sentence, trial, pair.expected, pair.got)
+        return Finding("values", sentence, trial, pair.expected, pair.got, pair.path)
     return None
 
 
@@ -225,10 +246,11 @@ def gradient(trial: Trial) -> Finding | None:
     """Gradients with respect to the floating inputs, where the case requires them.
 
     An operation in place that autograd refuses is no wrong answer, nor are loops over plain numbers
-    or NumPy: a note says what they cost.
+    or NumPy: a note says what they cost. What torch made of the inputs has a gradient, though,
+    whatever else was done beside it.
     """
     failure = trial.got.gradient_failure
-    if trial.case.gradient != "required" or trial.got.left_torch:
+    if trial.case.gradient != "required" or trial.got.outside_torch:
         return None
     if failure is not None and _by_inplace(failure):
         return None
@@ -241,7 +263,7 @@ def gradient_finding(trial: Trial) -> Finding | None:
         return None
     failure = trial.got.gradient_failure
     right = failure is None and _gradients_agree(trial)
-    if trial.got.left_torch and not right:
+    if not right and (trial.got.outside_torch or (trial.got.left_torch and failure is None)):
         sentence = (
             "The values are right, but they are computed outside of torch (`.item()`, `.tolist()`, "
             "`float()`, NumPy), where no gradient can flow back: nothing before this function "
@@ -275,7 +297,8 @@ def _gradients_agree(trial: Trial) -> bool:
 
 
 def _by_inplace(failure: Failure) -> bool:
-    return "modified by an inplace operation" in failure.message
+    """Autograd's own complaint, in its backward pass, and not raised by a line that is checked."""
+    return "modified by an inplace operation" in failure.message and failure.line is None
 
 
 RUNGS: tuple[Rung, ...] = (
@@ -292,7 +315,7 @@ RUNGS: tuple[Rung, ...] = (
 
 
 def _of(pair: Pair) -> str:
-    return f" of `result{pair.path}`" if pair.path else ""
+    return f" of `result{pair.path}`" if pair.path not in ("", OUTPUT) else ""
 
 
 def _floats(value: Any) -> np.ndarray[Any, Any] | None:

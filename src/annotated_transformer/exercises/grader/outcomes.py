@@ -4,6 +4,8 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import isfunction, signature
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -46,7 +48,8 @@ class Outcome:
 
     gradients: of the floating arguments, where the case asks; `gradient_failure` where autograd
     raised, with class name "detached" where the output does not depend on them at all. left_torch:
-    whether numbers were taken out of their tensors on the way (`.item()`, NumPy).
+    whether numbers were taken out of their tensors on the way (`.item()`, NumPy); outside_torch:
+    whether the value was computed from those numbers.
     """
 
     dtype: str
@@ -56,6 +59,7 @@ class Outcome:
     gradients: Any = None
     gradient_failure: Failure | None = None
     left_torch: bool = False
+    outside_torch: bool = False
 
 
 def make_call(exercise: Exercise, index: int, dtype: torch.dtype) -> Call:
@@ -99,7 +103,8 @@ def read_outcome(data: bytes) -> Outcome:
     if not isinstance(tree, dict) or not isinstance(tree.get("dtype"), str):
         raise ValueError("damaged value: no outcome")
     fields: dict[str, Any] = {name: tree.get(name) for name in Outcome.__dataclass_fields__}
-    fields["left_torch"] = fields["left_torch"] is True
+    for name in ("left_torch", "outside_torch"):
+        fields[name] = fields[name] is True
     for name in ("failure", "gradient_failure"):
         if fields[name] is not None:
             fields[name] = _read_failure(fields[name])
@@ -118,12 +123,35 @@ def _read_failure(tree: Any) -> Failure:
     )
 
 
+def _named(exercise: Exercise, arguments: Call) -> Given:
+    """The arguments; functions among them are called as in the statement, in messages too."""
+    try:
+        names = list(signature(exercise.reference).parameters)
+    except (TypeError, ValueError):  # a function of a library, of which nothing is known
+        names = []
+    args = [_called(value, name) for value, name in zip(arguments.args, names, strict=False)]
+    rest = arguments.args[len(args) :]
+    return (*args, *rest), {name: _called(v, name) for name, v in arguments.kwargs.items()}
+
+
+def _called(value: Any, name: str) -> Any:
+    if isinstance(value, (list, tuple)) and value and all(map(isfunction, value)):
+        return type(value)(_called(item, f"{name}[{n}]") for n, item in enumerate(value))
+    if not isfunction(value):
+        return value
+    space = value.__globals__, name, value.__defaults__, value.__closure__
+    function = FunctionType(value.__code__, *space)
+    function.__kwdefaults__ = value.__kwdefaults__
+    function.__dict__.update(value.__dict__)
+    function.__qualname__ = name
+    return function
+
+
 def _run(exercise: Exercise, index: int, function: Candidate, dtype: torch.dtype) -> dict[str, Any]:
     case = cases_of(exercise)[index]
 
     def make() -> Given:
-        arguments = make_call(exercise, index, dtype)
-        return arguments.args, dict(arguments.kwargs)
+        return _named(exercise, make_call(exercise, index, dtype))
 
     def observed(*args: Any, **kwargs: Any) -> Any:
         assert case.observe is not None

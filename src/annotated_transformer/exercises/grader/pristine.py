@@ -103,12 +103,19 @@ def torch_defaults() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def pristine() -> Iterator[None]:
-    """Original libraries, torch's defaults, and random states that are restored at the end."""
-    with original_libraries(), contextlib.ExitStack() as stack:
+def random_states_kept() -> Iterator[None]:
+    """The states of torch, NumPy and Python's `random` afterwards are those before the block."""
+    with contextlib.ExitStack() as stack:
         stack.callback(torch.set_rng_state, torch.get_rng_state())
         stack.callback(numpy.random.set_state, numpy.random.get_state())
         stack.callback(random.setstate, random.getstate())
+        yield
+
+
+@contextlib.contextmanager
+def pristine() -> Iterator[None]:
+    """Original libraries, torch's defaults, and random states that are restored at the end."""
+    with original_libraries(), random_states_kept(), contextlib.ExitStack() as stack:
         stack.callback(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)  # for tiny tensors a second thread only waits, long on a busy CPU
         with torch_defaults():

@@ -23,7 +23,8 @@ def run_once(function: Function, make: Callable[[], Given], gradient: bool) -> d
     """Call `function` on the arguments that `make` gives, once more for `gradient`.
 
     Returns `value` or `failure`, `after` (the arguments afterwards), and where a gradient is asked
-    for `gradients` or `gradient_failure`, and `left_torch`. Raises nothing of the function's.
+    for `gradients` or `gradient_failure`, `left_torch` and `outside_torch`. Raises nothing of the
+    function's.
     """
     result: dict[str, Any] = {}
     torch.default_generator.manual_seed(0)
@@ -45,7 +46,7 @@ def run_once(function: Function, make: Callable[[], Given], gradient: bool) -> d
             result["gradients"] = _gradients(function, given, watch)
         except BaseException as error:
             result["gradient_failure"] = describe_failure(error)
-        result["left_torch"] = watch.seen
+        result["left_torch"], result["outside_torch"] = watch.seen, watch.took_all
     return result
 
 
@@ -54,16 +55,44 @@ class detached(Exception):  # noqa: N801, N818 - its name is what the grader loo
 
 
 class _Leaving(TorchFunctionMode):
-    """Notices when numbers are taken out of their tensors, where autograd cannot follow."""
+    """Notices when numbers are taken out of their tensors, where autograd cannot follow.
 
-    seen = False
+    seen: some were. took_all: and what was returned comes from them, not from the inputs by torch
+    operations; a single `.item()` beside the way is no reason for a gradient to be missing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = self.took_all = self._stopped = False
+        self._derived: dict[int, Tensor] = {}  # by torch operations from the inputs; kept alive
+
+    def begin(self, inputs: list[Tensor]) -> None:
+        """Follow what is made of these."""
+        self._derived = {id(tensor): tensor for tensor in inputs}
+
+    def end(self, outputs: list[Tensor]) -> None:
+        """This was returned; nothing where the function raised."""
+        by_torch = any(id(tensor) in self._derived for tensor in outputs)
+        self.took_all = self.seen and (self._stopped or (bool(outputs) and not by_torch))
+        self._derived = {}
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> object:
-        name = getattr(func, "__name__", "")
-        self.seen = self.seen or name in _WAYS_OUT or (name == "tensor" and _of_tensors(args))
-        return func(*args, **(kwargs or {}))
+        name, named = getattr(func, "__name__", ""), kwargs or {}
+        is_way_out = name in _WAYS_OUT or (name == "tensor" and _of_tensors(args))
+        self.seen = self.seen or is_way_out
+        try:
+            result = func(*args, **named)
+        except BaseException:
+            self._stopped = self._stopped or is_way_out  # NumPy takes none that wants a gradient
+            raise
+        if name != "tensor" and not name.startswith("new_") and not name.endswith("_like"):
+            given = floating_tensors([*args, *named.values()])
+            if any(id(tensor) in self._derived for tensor in given):
+                made = floating_tensors([result, args[0]] if name == "__setitem__" else result)
+                self._derived.update((id(tensor), tensor) for tensor in made)
+        return result
 
 
 _WAYS_OUT = {"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__bool__"}
@@ -78,9 +107,13 @@ def _gradients(function: Function, given: Given, watch: _Leaving) -> list[Tensor
     leaves = floating_tensors(given)
     for leaf in leaves:
         leaf.requires_grad_(True)
-    with watch:
-        returned = function(*given[0], **given[1])
-    outputs = floating_tensors(returned)
+    watch.begin(leaves)
+    outputs: list[Tensor] = []
+    try:
+        with watch:
+            outputs = floating_tensors(function(*given[0], **given[1]))
+    finally:
+        watch.end(outputs)
     with original_libraries():
         parts = [
             (output * torch.arange(1.0, output.numel() + 1).cos().reshape(output.shape)).sum()

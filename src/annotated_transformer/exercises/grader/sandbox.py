@@ -18,8 +18,9 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import FrameType
 
 from annotated_transformer.exercises.exercise import Candidate, Exercise
 from annotated_transformer.exercises.grader import child
@@ -36,8 +37,9 @@ class Run:
     """What came back.
 
     outcomes: bytes of each finished case. current: the case in progress at the end. printed: the
-    start of what was printed. end: "finished", "time", "exited", "killed", "crashed", "damaged"
-    (more than allowed, or bytes that are no frames), "unsendable" (cannot be copied elsewhere).
+    start of what was printed, see `printed_on`. end: "finished", "time", "exited", "killed",
+    "crashed", "damaged" (more than allowed, or bytes that are no frames), "unsendable" (cannot be
+    copied elsewhere).
     """
 
     outcomes: dict[int, bytes] = field(default_factory=dict)
@@ -45,6 +47,13 @@ class Run:
     current: int = 0
     printed: str = ""
     status: int = 0
+
+    def printed_on(self, case: int) -> str:
+        """What was printed on this case; once where it ran twice, for its gradient or dtype."""
+        _, _, text = self.printed.partition(child.PRINTED_ON.format(case))
+        text = text.partition("\x1e")[0]
+        half = text[: len(text) // 2]
+        return half if half + half == text else text
 
 
 class _Reader(threading.Thread):
@@ -107,50 +116,87 @@ def run_isolated(
     """
     limits = limits or Limits()
     method = method or ("fork" if sys.platform == "linux" else "spawn")
-    scratch = tempfile.mkdtemp(prefix="annotated-transformer-")
+    left = contextlib.ExitStack()
     try:
+        with interrupts_wait():
+            scratch = tempfile.mkdtemp(prefix="annotated-transformer-")
+            left.callback(shutil.rmtree, scratch, ignore_errors=True)
         if method == "fork":
             run = _run_forked(exercise, candidate, limits, scratch)
             if not any(sign in data for data in run.outcomes.values() for sign in _NO_FORK):
                 return run
         return _run_spawned(exercise, candidate, limits, scratch)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        with interrupts_wait():
+            left.close()
+
+
+@contextlib.contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """An interrupt (Ctrl-C, a kernel's stop button) within the block is raised at its end.
+
+    Between a folder, a pipe or a process that is made and the note that it is to be removed there
+    must be none.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            before(signal.SIGINT, came[0])
 
 
 def _run_forked(exercise: Exercise, candidate: Candidate, limits: Limits, scratch: str) -> Run:
     token = secrets.token_bytes(child.TOKEN_SIZE)
-    results, results_end = os.pipe()
-    printed, printed_end = os.pipe()
-    with warnings.catch_warnings():  # Python 3.12 warns of forking beside threads; see child.py
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
-        try:
-            child.close_all_but(results_end, printed_end)
-            child.work(exercise, candidate, limits, scratch, token, results_end, printed_end)
-        finally:
-            os._exit(child.UNEXPECTED_END)
-    os.close(results_end)
-    os.close(printed_end)
+    ended: list[int] = []  # its status, once it is collected: then its number may be another's
+    pid = 0
 
     def poll() -> int | None:
-        try:
-            done, status = os.waitpid(pid, os.WNOHANG)
-        except ChildProcessError:  # somebody else's handler has collected it
-            return 0
-        return status if done else None
+        if not ended:
+            try:
+                done, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:  # somebody else's handler has collected it
+                done, status = pid, 0
+            ended.extend([status] if done else [])
+        return ended[0] if ended else None
 
     def kill() -> None:
         for stop in (os.killpg, os.kill):
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                stop(pid, signal.SIGKILL)
+                if stop is os.killpg or not ended:  # what it started may outlive it
+                    stop(pid, signal.SIGKILL)
 
+    left = contextlib.ExitStack()
     try:
+        with interrupts_wait(), contextlib.ExitStack() as ends:
+            results, results_end = os.pipe()
+            left.callback(os.close, results)
+            ends.callback(os.close, results_end)
+            printed, printed_end = os.pipe()
+            left.callback(os.close, printed)
+            ends.callback(os.close, printed_end)
+            with warnings.catch_warnings():  # Python 3.12 warns of forking beside threads
+                warnings.simplefilter("ignore", DeprecationWarning)
+                pid = os.fork()
+            if pid == 0:
+                try:
+                    child.close_all_but(results_end, printed_end)
+                    child.work(
+                        exercise, candidate, limits, scratch, token, results_end, printed_end
+                    )
+                finally:
+                    os._exit(child.UNEXPECTED_END)
+            left.callback(lambda: None if ended else _end(poll, kill))
         return _collect(results, printed, token, limits, _patience(limits), poll, kill)
     finally:
-        os.close(results)
-        os.close(printed)
+        with interrupts_wait():
+            left.close()
 
 
 def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scratch: str) -> Run:
@@ -161,14 +207,15 @@ def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scrat
         job = dump((exercise, candidate, limits, scratch, token, text_of_cells()))
     except Exception as error:  # whatever the parts of the candidate raise when they are copied
         return Run(end="unsendable", printed=f"{type(error).__name__}: {error}"[:300])
-    process = subprocess.Popen(
-        [sys.executable, "-c", f"from {child.__name__} import main; main()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)},
-    )
+    with interrupts_wait():
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"from {child.__name__} import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)},
+        )
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -210,7 +257,7 @@ def _collect(
     """Read until the last frame, the end of the process or the limit; then kill what is left."""
     run, news = Run(), threading.Event()
     reader = _Reader(results, limits.result, news)
-    listener = _Reader(printed, limits.printed, news)
+    listener = _Reader(printed, 8 * limits.printed, news)  # of all cases together
     frames = _Frames(token, run)
     deadline = time.monotonic() + starting_seconds
     status: int | None = None
@@ -238,16 +285,24 @@ def _collect(
                     kill()
                     deadline = min(deadline, time.monotonic() + 0.5)
     finally:
-        kill()
-        stop = time.monotonic() + 5
-        while status is None and time.monotonic() < stop:
-            status = poll()
-            time.sleep(0 if status is not None else 0.001)
+        with interrupts_wait():
+            ended = _end(poll, kill)
+            status = ended if status is None else status
     listener.join(0.5)
     reader.join(0.5)
     run.status = status or 0
     run.printed = listener.data.decode("utf-8", "replace")
     return run
+
+
+def _end(poll: Callable[[], int | None], kill: Callable[[], None]) -> int | None:
+    """Kill what is left of it and collect its status; None where the system does not let go."""
+    kill()
+    status, stop = poll(), time.monotonic() + 5
+    while status is None and time.monotonic() < stop:
+        time.sleep(0.001)
+        status = poll()
+    return status
 
 
 def _patience(limits: Limits) -> float:

@@ -156,22 +156,22 @@ def read_tree(data: bytes, special: Special) -> Any:
     """`unpack`, where `special(tree, read)` reads the kinds that a subclass of `Packer` added."""
     try:
         text_length, blob_count = _HEADER.unpack_from(data)
-        if text_length > MAX_TREE:
+        if text_length > MAX_TREE or blob_count > MAX_NODES:
             raise ValueError("damaged value: a structure too large to read")
         position = _HEADER.size + text_length
         tree = json.loads(data[_HEADER.size : position])
-        blobs = []
-        for _ in range(blob_count):
+        blobs: dict[int, memoryview] = {}
+        for number in range(blob_count):
             (length,) = _LENGTH.unpack_from(data, position)
             position += _LENGTH.size
-            blobs.append(data[position : position + length])
+            blobs[number] = memoryview(data)[position : position + length]
             position += length
         return _read(tree, blobs, 0, special)
     except (KeyError, IndexError, TypeError, struct.error, RecursionError, OverflowError) as error:
         raise ValueError(f"damaged value: {error}") from error
 
 
-def _read(tree: Any, blobs: list[bytes], depth: int, special: Special) -> Any:
+def _read(tree: Any, blobs: dict[int, memoryview], depth: int, special: Special) -> Any:
     if depth > MAX_DEPTH + 1:
         raise ValueError("damaged value: too deep")
     kind = tree["t"]
@@ -211,14 +211,20 @@ def _hashable(key: Any) -> Any:
     return key
 
 
-def _read_array(tree: dict[str, Any], blobs: list[bytes]) -> Array:
+def _read_array(tree: dict[str, Any], blobs: dict[int, memoryview]) -> Array:
+    """An array takes its blob away: none can be named twice, so a value is no larger than its
+    bytes."""
     dtype, shape = str(tree["dtype"]), tuple(int(size) for size in tree["shape"])
     if dtype not in _DTYPE_NAMES.values():
         raise ValueError("damaged value: an unknown dtype")
+    if len(shape) > MAX_DEPTH or any(size < 0 for size in shape):
+        raise ValueError("damaged value: a shape that no tensor has")
     if tree["blob"] == -1:
         return Array(dtype, shape, None, str(tree["form"]))
     stored = np.dtype("float32" if dtype == "bfloat16" else dtype)
-    numbers = np.frombuffer(blobs[int(tree["blob"])], dtype=stored).reshape(shape)
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise ValueError("damaged value: more numbers than are ever sent")
+    numbers = np.frombuffer(blobs.pop(int(tree["blob"])), dtype=stored).reshape(shape)
     return Array(dtype, shape, numbers, str(tree["form"]))
 
 

@@ -1,28 +1,19 @@
-"""Marks: every notebook in a process of its own, several side by side, each verdict made here."""
+"""Marks: what the process of one notebook gave, as states, shares and remarks."""
 
-import os
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from multiprocessing import get_context
-from pathlib import Path
 
 from annotated_transformer.exercises.catalogue import find
 from annotated_transformer.exercises.exercise import Report
 from annotated_transformer.exercises.grader.confinement import Limits
 from annotated_transformer.exercises.instructor.assignment import Assignment
-from annotated_transformer.exercises.instructor.session import Checked, Session
-from annotated_transformer.exercises.instructor.submission import (
-    Submission,
-    UnreadableError,
-    read_submission,
-)
+from annotated_transformer.exercises.instructor.session import CellFailed, Checked, Session
+from annotated_transformer.exercises.instructor.submission import Submission, UnreadableError
 
 MISSING = "missing"
 MAX_FAILED_CELLS = 50
+TOO_SLOW = "stopped at the limit of time"
 
 
 @dataclass(frozen=True)
@@ -31,7 +22,8 @@ class Verdict:
 
     state: "passed", "wrong", "not attempted", or "missing" where no check gave a verdict. share: of
     the points, 1 where passed; of several named answers those that are right. mistakes: names of
-    the misconceptions. message: the whole report as the learner would see it.
+    the misconceptions. message: the whole report as the learner would see it. remarks: what a
+    reader of the marks should know besides.
     """
 
     exercise_id: str
@@ -40,6 +32,7 @@ class Verdict:
     mistakes: tuple[str, ...] = ()
     finding: str = ""
     message: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,9 @@ class Mark:
     verdicts: by exercise, the last check of each. end: "finished", "time" (stopped at its limit),
     "crashed" (its process ended itself), "unreadable" (no notebook), "failed" (the marker did).
     failed_cells: what cells that check something raised, but for those that use what is not there
-    while a notebook is graded. walls: what stood around the process.
+    while a notebook is graded. walls: what stood around the process. by_the_clock: it stopped
+    something at work, which on a less busy machine may need less; the processor's time does not
+    depend on that.
     """
 
     name: str
@@ -60,6 +55,7 @@ class Mark:
     failed_cells: tuple[tuple[int, str], ...] = ()
     walls: tuple[str, ...] = ()
     submitted: datetime | None = None
+    by_the_clock: bool = False
 
     def verdict(self, exercise_id: str) -> Verdict:
         """Of this exercise; "missing" where the notebook gave none."""
@@ -71,51 +67,76 @@ class Mark:
         return round(earned * assignment.share(self.submitted), 2)
 
 
-def mark_submission(submission: Submission, seconds: float, limits: Limits | None = None) -> Mark:
+def mark_submission(
+    submission: Submission,
+    seconds: float,
+    limits: Limits | None = None,
+    assignment: Assignment | None = None,
+) -> Mark:
     """Run one notebook and grade what it checks. Raises nothing: what goes wrong is in the mark.
 
-    seconds: for all its cells and checks. limits: of each check.
+    seconds: for all its cells and checks. limits: of each check. assignment: says the seeds.
     """
+    assignment = assignment or Assignment({})
     try:
-        return _mark(submission, submission.cells(), seconds, limits or Limits())
+        return _mark(submission, submission.cells(), seconds, limits or Limits(), assignment)
     except UnreadableError as error:
         return Mark(submission.name, submission.digest, end="unreadable", problem=str(error))
     except Exception as error:  # ours; the marks of the others are not to be lost over it
-        return _failed(submission, f"{type(error).__name__}: {error}")
+        return failed(submission, f"{type(error).__name__}: {error}")
 
 
-def _failed(submission: Submission, why: str) -> Mark:
+def failed(submission: Submission, why: str) -> Mark:
+    """The mark of a notebook that was not graded through no fault that is known."""
     problem = f"made the marker fail ({why[:200]}); grade it by itself, and tell us"
     return Mark(submission.name, submission.digest, end="failed", problem=problem)
 
 
 def _mark(
-    submission: Submission, cells: list[tuple[int, str]], seconds: float, limits: Limits
+    submission: Submission,
+    cells: list[tuple[int, str]],
+    seconds: float,
+    limits: Limits,
+    assignment: Assignment,
 ) -> Mark:
     verdicts: dict[str, Verdict] = {}
-    failed: list[tuple[int, str]] = []
-    sources = defaultdict(str, cells)
+    raised: list[tuple[int, str]] = []
+    sources = dict(cells)
     with Session(cells, limits, seconds) as session:
         for event in session.events():
             if isinstance(event, Checked):
-                exercise = find(event.exercise_id, event.seed)
-                if exercise is not None:
-                    verdicts[exercise.id] = _verdict(session.grade(exercise))
-                else:
+                seed = assignment.seed(event.exercise_id, event.seed)
+                exercise = find(event.exercise_id, seed)
+                if exercise is None:
                     session.decline()
-            elif not event.skipped and "check(" in sources[event.number]:
-                failed.append((event.number, event.error))
+                    continue
+                report, remarks = session.grade(exercise), []
+                if session.was_too_slow:
+                    remarks.append(TOO_SLOW)
+                if exercise.vary is not None and (seed or event.seed):
+                    named = f"; its cell names {event.seed}" if seed != event.seed else ""
+                    remarks.append(f"graded with seed {seed}{named}"[:80])
+                remarks += report.notes
+                verdicts[exercise.id] = _verdict(report, remarks)
+            elif _is_told(event, sources) and len(raised) < MAX_FAILED_CELLS:
+                raised.append((event.number, event.error))
     return Mark(
         submission.name,
         submission.digest,
         verdicts,
         session.end,
-        failed_cells=tuple(failed[:MAX_FAILED_CELLS]),
+        failed_cells=tuple(raised),
         walls=tuple(session.walls),
+        by_the_clock=session.by_the_clock,
     )
 
 
-def _verdict(report: Report) -> Verdict:
+def _is_told(event: CellFailed, sources: Mapping[int, str]) -> bool:
+    """Does it matter to a reader of the marks that this cell raised?"""
+    return not event.skipped and "check(" in sources.get(event.number, "")
+
+
+def _verdict(report: Report, remarks: list[str]) -> Verdict:
     state = "passed" if report.passed else "wrong" if report.attempted else "not attempted"
     return Verdict(
         report.exercise_id,
@@ -124,47 +145,5 @@ def _verdict(report: Report) -> Verdict:
         report.mistakes,
         report.finding,
         report.message,
+        tuple(remarks),
     )
-
-
-def mark_all(
-    paths: Sequence[Path],
-    *,
-    seconds: float,
-    jobs: int,
-    times: Mapping[str, datetime],
-    told: Callable[[Mark], None] = lambda mark: None,
-) -> list[Mark]:
-    """Mark every notebook, `jobs` side by side; in the order given. `told` hears of each.
-
-    Each marker is a process of its own, and so is each notebook: what one does reaches no other.
-    """
-    submissions = [read_submission(path) for path in paths]  # all, before the first is run
-    marks: dict[int, Mark] = {}
-
-    def keep(number: int, mark: Mark) -> None:
-        path = paths[number]
-        submitted = times.get(str(path), times.get(path.name))
-        marks[number] = replace(mark, submitted=submitted)
-        told(marks[number])
-
-    again = []  # those whose marker ended, with the ones beside them
-    with ProcessPoolExecutor(max_workers=jobs, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(mark_submission, s, seconds): i for i, s in enumerate(submissions)}
-        for future in as_completed(running):
-            try:
-                keep(running[future], future.result())
-            except BrokenProcessPool:
-                again.append(running[future])
-    for number in sorted(again):
-        with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
-            try:
-                keep(number, pool.submit(mark_submission, submissions[number], seconds).result())
-            except BrokenProcessPool:
-                keep(number, _failed(submissions[number], "its process ended"))
-    return [marks[number] for number in range(len(paths))]
-
-
-def usual_jobs() -> int:
-    """As many notebooks side by side as there are cores."""
-    return os.cpu_count() or 1

@@ -6,26 +6,15 @@ here are called on small arguments only and a limited number of times, and the c
 
 import contextlib
 import json
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from annotated_transformer.exercises.exercise import Exercise, Report
 from annotated_transformer.exercises.grader.confinement import Limits
-from annotated_transformer.exercises.grader.failures import describe_failure
 from annotated_transformer.exercises.grader.grading import judge, not_attempted, not_callable
 from annotated_transformer.exercises.grader.outcomes import (
     cases_of,
@@ -33,7 +22,7 @@ from annotated_transformer.exercises.grader.outcomes import (
     make_call,
 )
 from annotated_transformer.exercises.grader.pristine import pristine
-from annotated_transformer.exercises.grader.running import floating_tensors, run_once
+from annotated_transformer.exercises.grader.running import run_once
 from annotated_transformer.exercises.grader.sandbox import Run, end_of
 from annotated_transformer.exercises.grader.values import (
     Array,
@@ -43,16 +32,20 @@ from annotated_transformer.exercises.grader.values import (
     to_tensors,
     unpack,
 )
+from annotated_transformer.exercises.grader.watching import ResultAnd
 from annotated_transformer.exercises.instructor import wire
+from annotated_transformer.exercises.instructor.process import (
+    GRACE,
+    STARTING_SECONDS,
+    NotebookProcess,
+)
+from annotated_transformer.exercises.instructor.serving import MAX_CALLS, Service
 from annotated_transformer.exercises.instructor.wire import Channel, ClosedError, TooLateError
 
-WORKER = Path(__file__).with_name("worker.py")
-STARTING_SECONDS = 60.0
-ALL_WALLS = ("namespaces", "mounts", "files", "limits")
-GRACE = 2.0  # the worker stops a slow candidate itself; this much later we stop the worker
-SEND_BUFFER = 8192  # bytes: one who does not read what he asked for is soon noticed
-MAX_CALLS = 20_000  # of functions that stayed here, by one candidate
-MAX_CALL_NUMBERS = 5_000  # in the arguments of one such call
+ALL_WALLS = ("namespaces", "mounts", "files", "calls", "limits")
+CHECK_PATIENCE = 6.0  # times the processor time of a check: the clock's, on a busy machine
+PATIENCE = 3.0  # the same of a whole notebook
+IDLE = 0.01  # who has used less of the clock's time on the processor has slept
 
 
 @dataclass(frozen=True)
@@ -76,45 +69,37 @@ Event = Checked | CellFailed
 
 
 class CandidateEndedError(Exception):
-    """The candidate's process ended before it had answered; `end` as in `Run`."""
+    """The candidate's process ended before it had answered; `end` as in `Run`.
 
-    def __init__(self, end: str) -> None:
+    by_the_clock: as in `Session`.
+    """
+
+    def __init__(self, end: str, by_the_clock: bool = False) -> None:
         super().__init__(end)
-        self.end = end
+        self.end, self.by_the_clock = end, by_the_clock
 
 
 class Session:
     """One notebook in a process of its own. Use it as a context; iterate over `events()`."""
 
     def __init__(self, cells: Sequence[tuple[int, str]], limits: Limits, seconds: float) -> None:
-        """limits: of one check. seconds: of the whole notebook."""
-        self.limits = limits
-        self.deadline = time.monotonic() + seconds + STARTING_SECONDS
+        """limits: of one check. seconds: of the whole notebook. Both of processor time; by the
+        clock it may be a few times that, since other work slows a notebook down."""
+        self.limits, self.patience = limits, limits.seconds * CHECK_PATIENCE
+        self.deadline = time.monotonic() + STARTING_SECONDS
         self.seconds = seconds
         self.walls: list[str] = []
         self.end = ""  # "finished", "time", "crashed" once it has ended
-        self.scratch = tempfile.mkdtemp(prefix="annotated-transformer-")
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
-        self._socket, self.channel = ours, Channel(ours.fileno())
-        self.started = False
+        self.started = self.was_too_slow = False  # too slow: the candidate graded last
+        self.by_the_clock = False  # it stopped something at work, which may need less another time
+        self.at_start: float | None = None  # processor time used when the first cell began
         self.candidate_end: CandidateEndedError | None = None
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", str(WORKER), str(theirs.fileno()), self.scratch],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-            cwd=self.scratch,
-            env=_environment(self.scratch),
-        )
-        theirs.close()
-        threading.Thread(target=self._drain, daemon=True).start()
+        self.process = NotebookProcess()
+        self.channel = Channel(self.process.descriptor)
         job = {
             "cells": list(cells),
             "seconds": limits.seconds,
+            "patience": self.patience,
             "limits": asdict(replace(limits, seconds=seconds)),
         }
         with contextlib.suppress(ClosedError, TooLateError):
@@ -124,16 +109,7 @@ class Session:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.stop()
-        self._socket.close()
-        shutil.rmtree(self.scratch, ignore_errors=True)
-
-    def stop(self) -> None:
-        """End the process and all that it has started."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.kill()
-        self.process.wait()
+        self.process.close()
 
     def events(self) -> Iterator[Event]:
         """What happens in the notebook, in order; ends with it, and says in `end` how."""
@@ -142,12 +118,15 @@ class Session:
                 event = self._next_event()
             except TooLateError:
                 self.end = "time"
+                self.by_the_clock |= self._has_worked()
+            except ClosedError:
+                self.end = "time" if self.process.ran_out_of_time() else "crashed"
             except Exception:  # the stream has ended, or holds what no worker of ours sends
                 self.end = "crashed"
             else:
                 if event is not None:
                     yield event
-        self.stop()
+        self.process.stop()
 
     def _next_event(self) -> Event | None:
         """The next frame as an event; None for one that is none."""
@@ -155,7 +134,8 @@ class Session:
         if kind == wire.READY and not self.started:
             self.started = True
             self.walls = [str(wall) for wall in unpack(data) if wall in ALL_WALLS]
-            self.deadline = time.monotonic() + self.seconds
+            self.deadline = time.monotonic() + self.seconds * PATIENCE
+            self.at_start = self.process.processor_seconds()
         elif kind == wire.READY:
             raise ValueError("damaged value: a second beginning")
         elif kind == wire.CHECK:
@@ -169,9 +149,16 @@ class Session:
             self.end = "finished"
         return None
 
+    def _has_worked(self) -> bool:
+        """Has the notebook used the processor, or does nobody know?"""
+        used = self.process.processor_seconds()
+        if used is None:
+            return True
+        return used - (self.at_start or 0.0) > IDLE * self.seconds * PATIENCE
+
     def grade(self, exercise: Exercise) -> Report:
         """The report on the candidate that is being checked. Call it once after each `Checked`."""
-        run, self.candidate_end = Run(), None
+        run, self.candidate_end, self.was_too_slow = Run(), None, False
         try:
             told = self._ask(wire.LOOK, pack(exercise.starter))
             is_open, is_callable, class_name = told
@@ -183,13 +170,17 @@ class Session:
                 for index in range(len(cases_of(exercise))):
                     run.current = index
                     run.outcomes[index] = self._run_case(exercise, index)
+                    if sum(map(len, run.outcomes.values())) > self.limits.result:
+                        raise ValueError("damaged value: more than any result holds")
             run.end = "finished"
         except CandidateEndedError as ended:
             run.end = ended.end
+            self.by_the_clock |= ended.by_the_clock
         except (ValueError, TypeError):
             run.end = "damaged"
         finally:
             self.decline()
+        self.was_too_slow = run.end == "time"
         with pristine():
             return judge(exercise, run, self.limits)
 
@@ -199,15 +190,21 @@ class Session:
             self.channel.send(wire.FINISH, deadline=min(self.deadline, time.monotonic() + GRACE))
 
     def _run_case(self, exercise: Exercise, index: int) -> bytes:
-        """Call the candidate on one case; where the case observes it, the observer runs here."""
+        """Call the candidate on one case.
+
+        Where the case observes it, the observer runs here; one that watches torch operations works
+        on what was seen over there.
+        """
         case = cases_of(exercise)[index]
 
         def run(dtype: torch.dtype) -> dict[str, Any]:
-            name = str(case.dtype or dtype).removeprefix("torch.")
-            if case.observe is None:
+            name, observe = str(case.dtype or dtype).removeprefix("torch."), case.observe
+            if observe is None or isinstance(observe, ResultAnd):
                 arguments = make_call(exercise, index, dtype)
                 given = [list(arguments.args), dict(arguments.kwargs)]
-                reply = self._call(name, given, case.gradient != "ignored")
+                reply = self._call(name, given, case.gradient != "ignored", observe is not None)
+                if observe is not None and not reply.get("failure"):
+                    reply["value"] = observe.of(reply.get("value"))
                 return {**reply, "dtype": name}
             return {"dtype": name, **self._observed(exercise, index, dtype)}
 
@@ -232,9 +229,11 @@ class Session:
             raise self.candidate_end
         return result
 
-    def _call(self, dtype: str, given: Any, gradient: bool) -> dict[str, Any]:
+    def _call(
+        self, dtype: str, given: Any, gradient: bool, watched: bool = False
+    ) -> dict[str, Any]:
         functions: list[Callable[..., Any]] = []
-        data = wire.pack_arguments([dtype, gradient, given], functions)
+        data = wire.pack_arguments([dtype, gradient, watched, given], functions)
         reply = self._ask(wire.RUN, data, functions)
         if not isinstance(reply, dict):
             raise ValueError("damaged value: no result")
@@ -249,106 +248,45 @@ class Session:
             try:
                 return self._served_reply(kind, data, functions)
             except TooLateError:
-                self.stop()
-                self.candidate_end = CandidateEndedError("time")
+                self.process.stop()
+                self.candidate_end = CandidateEndedError("time", by_the_clock=True)
             except ClosedError:
                 self.candidate_end = CandidateEndedError("crashed")
             except ValueError:  # frames of its own making; what else stands in the stream is open
-                self.stop()
+                self.process.stop()
                 self.candidate_end = CandidateEndedError("damaged")
             except CandidateEndedError as ended:
                 self.candidate_end = ended
         raise self.candidate_end
 
     def _served_reply(self, kind: int, data: bytes, functions: Sequence[Callable[..., Any]]) -> Any:
-        graphs: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
-        deadline = min(self.deadline, time.monotonic() + self.limits.seconds + GRACE)
+        service = Service(functions)
+        deadline = min(self.deadline, time.monotonic() + self.patience + GRACE)
         self.channel.send(kind, data, deadline)
         for _ in range(MAX_CALLS):
             kind, answer = self.channel.receive(deadline)
             if kind == wire.REPLY:
                 return unpack(answer)
             if kind == wire.CALL:
-                self.channel.send(wire.REPLY, _served(answer, functions, graphs), deadline)
+                self.channel.send(wire.REPLY, service.value(answer), deadline)
             elif kind == wire.BACKWARD:
-                self.channel.send(wire.REPLY, _gradients(answer, graphs), deadline)
+                self.channel.send(wire.REPLY, service.gradients(answer), deadline)
             elif kind == wire.CHECKED:
-                raise CandidateEndedError(_end(unpack(answer)))
+                raise _ended(unpack(answer), self.patience)
             else:
                 break
         raise ValueError("damaged value: an unexpected frame, or too many calls")
 
-    def _drain(self) -> None:
-        """Read what the notebook prints and forget it, so that it never has to wait for us."""
-        assert self.process.stdout is not None
-        with contextlib.suppress(OSError, ValueError), self.process.stdout as stream:
-            while os.read(stream.fileno(), 65536):
-                pass
 
-
-def _end(told: Any) -> str:
+def _ended(told: Any, patience: float) -> CandidateEndedError:
     """Why the candidate's process ended, from the CHECKED frame, which may be forged."""
-    if not isinstance(told, list) or len(told) != 2 or not isinstance(told[1], int):
-        return "damaged"
-    return "time" if told[0] == "time" else end_of(told[1])
-
-
-def _environment(scratch: str) -> dict[str, str]:
-    """Nothing of ours: no keys, no paths but those that Python needs to start."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return {**kept, **threads, "HOME": scratch, "TMPDIR": scratch}
-
-
-def _served(
-    data: bytes,
-    functions: Sequence[Callable[..., Any]],
-    graphs: dict[int, tuple[list[Tensor], list[Tensor]]],
-) -> bytes:
-    """The value of a function that stayed here, on the arguments that the candidate gave it."""
-    try:
-        number, call, args, kwargs, differentiated = to_tensors(unpack(data))
-        leaves = floating_tensors((args, kwargs))
-        if _numbers((args, kwargs)) > MAX_CALL_NUMBERS:
-            raise ValueError(f"a given function was called on over {MAX_CALL_NUMBERS} numbers")
-        for leaf, wanted in zip(leaves, differentiated, strict=False):
-            leaf.requires_grad_(wanted is True)
-        value = functions[number](*args, **kwargs)
-        if any(differentiated):
-            graphs[call] = (floating_tensors(value), leaves)
-        return pack({"value": value})
-    except Exception as error:
-        return pack({"failure": describe_failure(error)})
-
-
-def _numbers(tree: Any) -> int:
-    """How many numbers the tensors within lists, tuples and dictionaries hold."""
-    if isinstance(tree, Tensor):
-        return tree.numel()
-    if isinstance(tree, dict):
-        tree = list(tree.values())
-    return sum(map(_numbers, tree)) if isinstance(tree, (list, tuple)) else 0
-
-
-def _gradients(data: bytes, graphs: dict[int, tuple[list[Tensor], list[Tensor]]]) -> bytes:
-    """The gradients of an earlier call with respect to its floating arguments."""
-    try:
-        call, gradients = to_tensors(unpack(data))
-        outputs, leaves = graphs[call]
-        pairs = [(o, g) for o, g in zip(outputs, gradients, strict=True) if o.requires_grad]
-        wanted = [leaf for leaf in leaves if leaf.requires_grad]
-        found = iter(
-            torch.autograd.grad(
-                [o for o, _ in pairs],
-                wanted,
-                [g for _, g in pairs],
-                retain_graph=True,
-                allow_unused=True,
-            )
-        )
-        return pack({"value": [next(found) if leaf.requires_grad else None for leaf in leaves]})
-    except Exception as error:
-        return pack({"failure": describe_failure(error)})
+    kinds = list(map(type, told)) if isinstance(told, list) else []
+    if kinds != [str, int, float]:
+        return CandidateEndedError("damaged")
+    how, status, seconds = told
+    if how == "time":
+        return CandidateEndedError("time", by_the_clock=seconds > IDLE * patience)
+    return CandidateEndedError(end_of(status))
 
 
 class _PlainPacker(Packer):

@@ -11,6 +11,7 @@ from annotated_transformer.exercises.instructor.assignment import Assignment
 from annotated_transformer.exercises.instructor.marking import Mark
 from annotated_transformer.exercises.instructor.session import ALL_WALLS
 
+_FORMULAS = tuple("=+-@＝＋－＠|\t\r\n")
 _ENDS = {
     "time": "stopped at its time limit; what comes after has no verdict",
     "crashed": "its process ended itself; what comes after has no verdict",
@@ -24,6 +25,7 @@ def as_tree(marks: Sequence[Mark], assignment: Assignment) -> dict[str, Any]:
         "title": assignment.title,
         "points": dict(assignment.points),
         "walls": _walls(marks),
+        "same_file": same_files(marks),
         "notebooks": [_notebook(mark, assignment) for mark in marks],
         "misconceptions": [
             {"exercise": exercise, "mistake": mistake, "notebooks": count, "sentence": sentence}
@@ -52,6 +54,7 @@ def _notebook(mark: Mark, assignment: Assignment) -> dict[str, Any]:
                 "mistakes": list(verdict.mistakes),
                 "finding": verdict.finding,
                 "message": verdict.message,
+                "remarks": list(verdict.remarks),
             }
             for name, points in assignment.points.items()
         ],
@@ -69,14 +72,38 @@ def as_csv(marks: Sequence[Mark], assignment: Assignment) -> str:
             for name, points in assignment.points.items()
         ]
         late = assignment.share(mark.submitted)
-        row = [mark.name, mark.points(assignment), _total(assignment), mark.end, late, *shares]
+        row = [
+            shown(mark.name),
+            mark.points(assignment),
+            _total(assignment),
+            mark.end,
+            late,
+            *shares,
+        ]
         writer.writerow([_harmless(item) for item in row])
     return text.getvalue()
 
 
 def _harmless(item: Any) -> Any:
     """A name that a spreadsheet would take for a formula is quoted."""
-    return f"'{item}" if isinstance(item, str) and item[:1] in "=+-@\t\r" else item
+    return f"'{item}" if isinstance(item, str) and item.lstrip()[:1] in _FORMULAS else item
+
+
+def shown(name: str) -> str:
+    """A file's name with everything that is no plain character written out: \\n, \\x1b, \\udcff."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode()
+        for c in name
+    )
+
+
+def same_files(marks: Sequence[Mark]) -> list[list[str]]:
+    """The names of those notebooks that are the same file, byte for byte."""
+    by_digest: dict[str, list[str]] = {}
+    for mark in marks:
+        if mark.digest:
+            by_digest.setdefault(mark.digest, []).append(mark.name)
+    return [names for names in by_digest.values() if len(names) > 1]
 
 
 def as_text(marks: Sequence[Mark], assignment: Assignment) -> str:
@@ -90,6 +117,8 @@ def as_text(marks: Sequence[Mark], assignment: Assignment) -> str:
         for (exercise, mistake), count, sentence in found[:15]:
             lines.append(f"  {count} of {len(marks)}  {exercise}: {mistake}. {sentence}")
         lines.append("")
+    for names in same_files(marks):
+        lines += [f"The same file, byte for byte: {', '.join(map(shown, names))}", ""]
     missing = [wall for wall in ALL_WALLS if wall not in _walls(marks)]
     if missing and _walls(marks):
         lines.append(
@@ -103,7 +132,7 @@ def _paragraph(mark: Mark, assignment: Assignment) -> list[str]:
     late = assignment.share(mark.submitted)
     share = f", late: {late:.0%} of the points count" if late < 1 else ""
     points = f"{mark.points(assignment):g} of {_total(assignment):g} points{share}"
-    lines = [f"{one_line(mark.name)}: {points}"]
+    lines = [f"{shown(mark.name)}: {points}"]
     if mark.problem:
         lines.append(f"  not graded: it {one_line(mark.problem)}")
     if mark.end in _ENDS:
@@ -115,6 +144,7 @@ def _paragraph(mark: Mark, assignment: Assignment) -> list[str]:
         why = f"  {why}" if verdict.state == "wrong" else ""
         earned = f"{of * verdict.share:g}/{of:g}"
         lines.append(f"  {name.ljust(width)}  {earned:>7}  {verdict.state}{why}")
+        lines += [f"  {' ' * width}           ({one_line(remark)})" for remark in verdict.remarks]
     lines += [f"  cell {number} raised {one_line(text)}" for number, text in mark.failed_cells]
     return lines
 

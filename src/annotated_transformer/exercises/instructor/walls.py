@@ -5,6 +5,7 @@ forbids it or another system leaves it out, and the marks say so. Imports the st
 References: unshare(2), user_namespaces(7), mount_setattr(2), landlock(7), capset(2), prctl(2).
 """
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -25,9 +26,17 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls, on e
 _READ_FILE, _READ_FOLDER, _WRITE_FILE, _TRUNCATE = 1 << 2, 1 << 3, 1 << 1, 1 << 14
 _FILE_RIGHTS = 0b111 | _TRUNCATE | 1 << 15  # execute, write, read, truncate, device control
 _RIGHTS_BY_VERSION = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
-_SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/sys", "/dev")
+# What Python and its libraries read of the system; of /etc nothing else, and of /dev no terminal.
+_SYSTEM = (
+    *("/usr", "/lib", "/lib64", "/bin", "/sys/devices/system"),
+    *("/dev/zero", "/dev/random", "/dev/urandom"),
+    *("/etc/localtime", "/etc/timezone", "/etc/ld.so.cache", "/etc/ld.so.conf"),
+    *("/etc/ld.so.conf.d", "/etc/mime.types"),
+)
+# Where /proc shows processes of others: what it says of the machine, and of the worker itself.
+_OF_OTHERS_PROC = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo")
 SCRATCH_SIZE = "size=128m,nr_inodes=2000"  # of all that a notebook writes
-MAX_PROCESSES = 64
+MAX_PROCESSES = 64  # of a user who is not root; `warden` counts root's
 
 
 def enter_namespaces() -> bool:
@@ -54,7 +63,9 @@ def enter_namespaces() -> bool:
 def freeze_mounts(scratch: str) -> bool:
     """Nothing can be changed any more, no mode and no date, but in `scratch`, which is bounded.
 
-    For the first process of the new namespaces; what it may do with them is given up afterwards.
+    /proc shows the new world only; where the kernel refuses that, as it does where parts of the
+    host's /proc are masked, this wall does not stand. For the first process of the new namespaces;
+    what it may do with them is given up afterwards.
     """
     libc = _libc()
     if libc.mount(None, b"/", None, _RECURSIVE | _PRIVATE, None) != 0:
@@ -64,17 +75,31 @@ def freeze_mounts(scratch: str) -> bool:
     if libc.syscall(*root) != 0:
         return False
     place, quiet = os.fsencode(scratch), _NO_SUID | _NO_DEVICES | _NO_EXEC
-    stands = libc.mount(b"tmpfs", place, b"tmpfs", quiet, SCRATCH_SIZE.encode()) == 0
-    libc.mount(b"proc", b"/proc", b"proc", quiet | _READ_ONLY, None)  # its own processes only
-    return stands
+    bounded = libc.mount(b"tmpfs", place, b"tmpfs", quiet, SCRATCH_SIZE.encode()) == 0
+    its_own = libc.mount(b"proc", b"/proc", b"proc", quiet | _READ_ONLY, None) == 0
+    return bounded and its_own
+
+
+def be_ended_first() -> None:
+    """Where memory runs out, let the kernel end this process and what it starts before any other.
+
+    Call it while /proc can still be written.
+    """
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def limit_processes() -> None:
+    """Few processes may be started; only within namespaces, where no other work is counted."""
+    resource.setrlimit(resource.RLIMIT_NPROC, (MAX_PROCESSES, MAX_PROCESSES))
 
 
 def give_up_powers() -> None:
-    """No capability is left, also not within the namespaces, and only a few processes may start."""
-    libc = _libc()
-    resource.setrlimit(resource.RLIMIT_NPROC, (MAX_PROCESSES, MAX_PROCESSES))
+    """No capability is left: neither within the namespaces nor, where there are none, root's."""
+    if sys.platform != "linux":
+        return
     header = struct.pack("<Ii", _CAPABILITIES_VERSION, 0)
-    if libc.capset(header, bytes(24)) != 0:
+    if _libc().capset(header, bytes(24)) != 0:
         raise OSError(ctypes.get_errno(), "the capabilities cannot be given up")
 
 
@@ -84,11 +109,12 @@ def die_with_parent() -> None:
         _libc().prctl(_PARENT_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
 
 
-def restrict_files(scratch: str, hidden: Sequence[Path]) -> bool:
+def restrict_files(scratch: str, hidden: Sequence[Path], own_proc: bool) -> bool:
     """Only `scratch` may be written; only the system, Python and its libraries may be read.
 
-    hidden: folders that cannot be read even where they lie among the libraries. Nothing can be
-    executed any more, nor, on newer kernels, a TCP connection made or a process outside signalled.
+    hidden: folders that cannot be read even where they lie among the libraries. own_proc: whether
+    /proc shows no process outside; if it does, theirs cannot be opened. Nothing can be executed
+    any more, nor, on newer kernels, a TCP connection made or a process outside signalled.
     """
     if sys.platform != "linux":
         return False
@@ -105,7 +131,7 @@ def restrict_files(scratch: str, hidden: Sequence[Path]) -> bool:
     if rules < 0:
         return False
     try:
-        for folder, rights in _allowed(scratch, hidden, handled):
+        for folder, rights in _allowed(scratch, hidden, own_proc, handled):
             _allow(libc, rules, folder, rights & handled)
         if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
             return False
@@ -114,12 +140,15 @@ def restrict_files(scratch: str, hidden: Sequence[Path]) -> bool:
         os.close(rules)
 
 
-def _allowed(scratch: str, hidden: Sequence[Path], everything: int) -> Iterator[tuple[Path, int]]:
+def _allowed(
+    scratch: str, hidden: Sequence[Path], own_proc: bool, everything: int
+) -> Iterator[tuple[Path, int]]:
     read = _READ_FILE | _READ_FOLDER
     yield Path(scratch), everything
     yield Path(os.devnull), _READ_FILE | _WRITE_FILE | _TRUNCATE
     secret = [path.resolve() for path in hidden]
-    roots = {*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix)}
+    of_proc = ("/proc",) if own_proc else _OF_OTHERS_PROC
+    roots = {*map(Path, (*_SYSTEM, *of_proc)), Path(sys.prefix), Path(sys.base_prefix)}
     for root in sorted(root.resolve() for root in roots if root.exists()):
         for path in without(root, secret):
             yield path, read

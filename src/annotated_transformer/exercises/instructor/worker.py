@@ -1,16 +1,18 @@
 """The process of one notebook: behind its walls it runs the cells and calls what they check.
 
-Started as a script by `session` (`python -I worker.py DESCRIPTOR`), never imported: it loads the
-few modules of the grader that it needs from their files, so that neither the references nor the
-rest of the package are ever in this process, or can be imported or read from then on.
+Started as a script by `process` (`python -I worker.py SOCKET PIPE FOLDER`), never imported: it
+loads the few modules of the grader that it needs from their files, so that neither the references
+nor the rest of the package are ever in this process, or can be imported or read from then on.
 """
 
 import contextlib
 import importlib.util
 import json
 import linecache
+import math
 import os
 import signal
+import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -41,8 +43,8 @@ def load(name: str) -> Any:
 
 def load_all() -> SimpleNamespace:
     """All that this process needs of the package, by the last part of its name."""
-    grader = ("failures", "pristine", "values", "running", "stubs", "confinement")
-    instructor = ("wire", "remote", "facade")
+    grader = ("failures", "pristine", "values", "running", "stubs", "confinement", "watching")
+    instructor = ("wire", "remote", "facade", "system_calls")
     found = {name: load(f"grader.{name}") for name in grader}
     return SimpleNamespace(**found, **{name: load(f"instructor.{name}") for name in instructor})
 
@@ -76,7 +78,8 @@ class Worker:
         self.job, self.channel, self.gate, self.modules = job, channel, gate, modules
         self.fork = os.fork if sys.platform == "linux" else None
         # Bound here, while they are genuine, so that a careless patch of `os` breaks no check.
-        self.waitpid, self.kill, self.leave, self.getpid = os.waitpid, os.kill, os._exit, os.getpid
+        self.wait4, self.kill, self.leave, self.getpid = os.wait4, os.kill, os._exit, os.getpid
+        self.set_timer, self.set_signal = signal.setitimer, signal.signal
         self.clock, self.sleep, self.owner = time.monotonic, time.sleep, os.getpid()
 
     def run_cells(self, names: dict[str, Any]) -> None:
@@ -109,28 +112,46 @@ class Worker:
         self.channel.send(self.modules.wire.CHECK, self.modules.values.pack([name, number]))
         if self.fork is None:
             self.serve(candidate)
-            self.channel.send(self.modules.wire.CHECKED, self.modules.values.pack(["exited", 0]))
+            self.channel.send(
+                self.modules.wire.CHECKED, self.modules.values.pack(["exited", 0, 0.0])
+            )
             return
         with self.gate.open():
             pid = self.fork()
         if pid == 0:
             try:
                 self.owner = self.getpid()
+                self.limit_time()
                 self.serve(candidate)
             finally:
                 self.leave(0)
         self.channel.send(self.modules.wire.CHECKED, self.modules.values.pack(self.wait_for(pid)))
 
+    def limit_time(self) -> None:
+        """Bound the processor time of this process, a candidate's; the clock's more generously.
+
+        What else runs on the machine takes from the second, not from the first.
+        """
+        for number in (signal.SIGXCPU, signal.SIGALRM):
+            self.set_signal(number, signal.SIG_DFL)
+        with self.gate.open():
+            self.modules.confinement.limit_processor_time(math.ceil(self.job["seconds"]))
+        self.set_timer(signal.ITIMER_REAL, self.job["patience"])
+
     def wait_for(self, pid: int) -> list[Any]:
-        """How the candidate's process ended: "time" where it had to be stopped; its status."""
-        end, deadline = "exited", self.clock() + self.job["seconds"]
+        """How the candidate's process ended: "time" where by the clock, its status, its seconds.
+
+        The seconds are of processor time.
+        """
+        end, deadline = "exited", self.clock() + self.job["patience"] + 1
         while True:
-            done, status = self.waitpid(pid, os.WNOHANG)
+            done, status, usage = self.wait4(pid, os.WNOHANG)
             if done:
-                return [end, status]
+                slow = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+                return ["time" if slow else end, status, usage.ru_utime + usage.ru_stime]
             if end == "exited" and self.clock() > deadline:
                 end = "time"
-                with self.gate.open():
+                with self.gate.open(), contextlib.suppress(OSError):  # no wall may let us
                     self.kill(pid, signal.SIGKILL)
             self.sleep(0.001)
 
@@ -153,13 +174,14 @@ class Worker:
     def call(self, candidate: Any, data: bytes) -> bytes:
         """One call of the candidate; the result as `run_once` gives it, in bytes."""
         functions = self.modules.remote.remote_functions(self.channel)
-        dtype, gradient, _ = self.modules.wire.unpack_arguments(data, functions)
+        dtype, gradient, is_watched, _ = self.modules.wire.unpack_arguments(data, functions)
+        function = self.modules.watching.watched(candidate) if is_watched else candidate
 
         def make() -> Any:
-            args, kwargs = self.modules.wire.unpack_arguments(data, functions)[2]
+            args, kwargs = self.modules.wire.unpack_arguments(data, functions)[3]
             return tuple(args), kwargs
 
-        result = {"dtype": dtype, **self.modules.running.run_once(candidate, make, gradient)}
+        result = {"dtype": dtype, **self.modules.running.run_once(function, make, gradient)}
         with self.modules.pristine.original_libraries():
             packed: bytes = self.modules.values.pack(result)
             return packed
@@ -168,24 +190,33 @@ class Worker:
 def main() -> None:
     """Put up the walls, read the job, run the cells."""
     walls = load("instructor.walls")
-    channel_end, scratch = int(sys.argv[1]), sys.argv[2]
+    channel_end, told, scratch = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     walls.die_with_parent()
     stands = ["namespaces"] if walls.enter_namespaces() else []
     if stands:
         pid = os.fork()
         if pid:
-            os.waitpid(pid, 0)
-            os._exit(0)
+            os.write(told, struct.pack("<i", pid))
+            os.close(told)
+            os.close(channel_end)
+            os._exit(load("instructor.warden").watch(pid))
         walls.die_with_parent()
+    os.close(told)
+    walls.be_ended_first()
+    if stands:
         stands += ["mounts"] if walls.freeze_mounts(scratch) else []
-        walls.give_up_powers()
+        walls.limit_processes()
+    walls.give_up_powers()
     os.chdir(scratch)
     modules = load_all()
     wire = modules.wire
     channel = wire.Channel(channel_end)
     job = json.loads(channel.receive()[1])
     hidden = {PACKAGE_FOLDER, *(Path(root) / PACKAGE_FOLDER.name for root in sys.path if root)}
-    stands += ["files"] if walls.restrict_files(scratch, sorted(hidden)) else []
+    own_proc = "mounts" in stands
+    stands += ["files"] if walls.restrict_files(scratch, sorted(hidden), own_proc) else []
+    freedom = "namespaces" in stands, "mounts" in stands
+    stands += ["calls"] if modules.system_calls.deny_system_calls(*freedom) else []
     gate = Gate()
     limits = modules.confinement.Limits(**job["limits"])
     exempt = lambda: gate.is_open  # noqa: E731
