@@ -503,7 +503,10 @@ def test_the_command_writes_cards_and_never_over_a_file(
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--anki", "x.apkg", "--topic", "mask"], "there is no topic 'mask'; there are warmup"),
+        (
+            ["--anki", "x.apkg", "--topic", "mask"],
+            "there is no topic or exercise 'mask'. Did you mean masks",
+        ),
         (["--topic", "masks"], "--topic chooses cards"),
         (["--force"], "--force replaces a file"),
     ],

@@ -13,6 +13,7 @@ from typing import Any
 
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.exercises.learner.records import (
+    NewerVersionError,
     Record,
     as_bytes,
     change_records,
@@ -98,6 +99,8 @@ def merge_in(name: str, data: bytes) -> str:
         remark = change_records(merge)
     except OSError as error:
         raise WorkError(f"progress cannot be stored: {error.strerror or error}") from None
+    except NewerVersionError as error:
+        raise WorkError(f"{progress_path()} is left as it is: {error}") from None
     says = f"{_counted(theirs)} in {name}: {len(changed)} added or moved on, the rest as it was."
     return f"{says} {remark}" if remark else says
 

@@ -2,6 +2,7 @@
 
 import html
 import textwrap
+from collections.abc import Callable
 
 from annotated_transformer.errors import CallError
 from annotated_transformer.exercises.catalogue import find
@@ -23,6 +24,9 @@ from annotated_transformer.exercises.reports.card import (
     show,
 )
 
+_hints_given: dict[str, int] = {}  # in this kernel, for a learner whose progress cannot be stored
+_remarks_made: set[str] = set()
+
 
 def check(exercise_id: str, candidate: Candidate, *, seed: int = 0) -> None:
     """Grade `candidate`, show the report as a card and record the attempt.
@@ -32,22 +36,31 @@ def check(exercise_id: str, candidate: Candidate, *, seed: int = 0) -> None:
     """
     report = grade(exercise_id, candidate, seed=seed)
     if report.attempted:
-        change_record(
-            exercise_id, lambda record: record.update(report.passed, today(), report.mistakes)
+        _record(
+            report.exercise_id,
+            lambda record: record.update(report.passed, today(), report.mistakes),
         )
     show(report_card(report))
 
 
-def hint(exercise_id: str) -> None:
-    """Show the next hint of the exercise; after the last, the last again."""
+def hint(exercise_id: str, step: int | None = None) -> None:
+    """Show the next hint of the exercise, after the last the last again; or hint `step`, from 1.
+
+    Raises CallError if there is no such exercise or no such step.
+    """
     exercise = _find_or_raise(exercise_id)
-    seen = min(read_records().get(exercise_id, Record()).hints, len(exercise.hints) - 1)
+    last = len(exercise.hints)
+    if step is not None and step not in range(1, last + 1):
+        raise CallError(f"step = {step!r}: {exercise.id} has hints 1 to {last}.")
+    seen = max(read_records().get(exercise.id, Record()).hints, _hints_given.get(exercise.id, 0))
+    step = step or min(seen + 1, last)
+    _hints_given[exercise.id] = max(seen, step)
 
     def count(record: Record) -> None:
-        record.hints = min(record.hints + 1, len(exercise.hints))
+        record.hints = max(record.hints, step)
 
-    change_record(exercise_id, count)
-    show(hint_card(exercise, seen))
+    _record(exercise.id, count)
+    show(hint_card(exercise, step - 1))
 
 
 def hint_card(exercise: Exercise, number: int) -> Card:
@@ -70,7 +83,7 @@ def solution(exercise_id: str, *, seed: int = 0) -> None:
     def seen(record: Record) -> None:
         record.solution_seen = True
 
-    change_record(exercise_id, seen)
+    _record(exercise.id, seen)
     show(solution_card(exercise))
 
 
@@ -84,6 +97,14 @@ def solution_card(exercise: Exercise) -> Card:
         f"<pre>{html.escape(source)}</pre>{prose(exercise.explanation)}</details>"
     )
     return Card(text, frame(inner, title))
+
+
+def _record(exercise_id: str, change: Callable[[Record], None]) -> None:
+    """Store it, and say once in this kernel where that went not smoothly."""
+    remark = change_record(exercise_id, change)
+    if remark and remark not in _remarks_made:
+        _remarks_made.add(remark)
+        print(remark)
 
 
 def _find_or_raise(exercise_id: str, seed: int = 0) -> Exercise:

@@ -147,7 +147,8 @@ def progress_card(day: datetime.date | None = None) -> Card:
     due, remark = due_rows(rows), remark_on_file()
     summary = _summed("", "", rows).counts + f" (stored in {short(progress_path())})"
     first = [f"Redo today: {_named(row)}" for row in due] or [_nothing_due(rows)]
-    lines, inner = list(first), []
+    lines = [*([remark] if remark else []), *first]
+    inner = [prose(remark)] if remark else []
     if due:
         items = "".join(f"<li>{html.escape(_named(row))}</li>" for row in due)
         inner.append(f'<p><strong>Redo today:</strong></p><ul class="at-due">{items}</ul>')
@@ -159,7 +160,7 @@ def progress_card(day: datetime.date | None = None) -> Card:
         inner.append(_as_details(chapter, own))
     again = [f"Redo today: {', '.join(row.id for row in due)}"] if due else []
     lines += ["", *([remark] if remark else []), *again, summary]  # a terminal shows the end
-    inner += [prose(remark) if remark else "", f"<p><strong>{html.escape(summary)}</strong></p>"]
+    inner.append(f"<p><strong>{html.escape(summary)}</strong></p>")
     return Card("\n".join(lines), _STYLE + frame("".join(inner), "Progress"))
 
 

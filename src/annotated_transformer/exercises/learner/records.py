@@ -69,6 +69,10 @@ class Record:
         self.due = following.isoformat() if following else None
 
 
+class NewerVersionError(ValueError):
+    """The file was written by a newer version of this package."""
+
+
 def merge_records(one: dict[str, Record], other: dict[str, Record]) -> dict[str, Record]:
     """The union of two files. Which comes first, and how often they are merged, is all the same."""
     merged = {}
@@ -126,8 +130,11 @@ def change_record(
 
     try:
         return change_records(change_one, path)
+    except NewerVersionError as error:
+        return f"Your progress was not stored in {short(path)}, which stays as it is: {error}."
     except OSError as error:
-        return f"Your progress could not be stored in {path}: {error.strerror or error}."
+        reason = error.strerror or error
+        return f"Your progress could not be stored in {short(path)}: {reason}."
 
 
 def change_records(
@@ -135,7 +142,7 @@ def change_records(
 ) -> str | None:
     """Store what `change` makes of all records; returns a sentence if the old file was damaged.
 
-    Raises OSError where the file cannot be written.
+    Raises OSError where the file cannot be written, NewerVersionError where it must not be.
     """
     path = path or progress_path()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,6 +159,8 @@ def remark_on_file(path: Path | None = None) -> str | None:
         parse(path.read_bytes())
     except FileNotFoundError:
         pass
+    except NewerVersionError as error:
+        return f"{short(path)} is left as it is, nothing is stored: {error}."
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         return f"{short(path)} cannot be read ({reason}). The next check keeps it aside."
@@ -172,8 +181,14 @@ def parse(data: bytes) -> dict[str, Record]:
         raise ValueError("it is no JSON") from None
     if not isinstance(tree, dict) or not isinstance(tree.get("exercises"), dict):
         raise ValueError("it holds no exercises")
-    if tree.get("version") not in READABLE:
-        raise ValueError(f"it is of version {tree.get('version')!r}, known are 1 and 2")
+    version = tree.get("version")
+    if type(version) is int and version > VERSION:
+        raise NewerVersionError(
+            f"it is of version {version}, written by a newer annotated-transformer; this one knows "
+            f"{VERSION}: upgrade it"
+        )
+    if version not in READABLE:
+        raise ValueError(f"it is of version {version!r}, known are 1 and 2")
     return {str(name): _record(name, entry) for name, entry in tree["exercises"].items()}
 
 
@@ -231,6 +246,8 @@ def _read_or_set_aside(path: Path) -> tuple[dict[str, Record], str | None]:
         return parse(path.read_bytes()), None
     except FileNotFoundError:
         return {}, None
+    except NewerVersionError:
+        raise  # it is sound, and what this package does not know would be lost
     except ValueError:
         number = 1
         while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
