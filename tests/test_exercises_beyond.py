@@ -1,5 +1,6 @@
 """The exercises on what came after the paper, against torch, transformers and brute force."""
 
+import math
 import re
 from typing import Any
 
@@ -176,9 +177,67 @@ def _blocks_of_queries(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tens
     return torch.cat([(r @ k.mT / r.size(-1) ** 0.5).softmax(-1) @ v for r in rows], dim=-2)
 
 
-@pytest.mark.parametrize("candidate", [_right_values_at_once, _blocks_of_queries])
+def _all_scores_at_once(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    """The exponentials block by block, but of a matrix that is there in full."""
+    scores = q @ k.mT / math.sqrt(q.size(-1))
+    largest = scores.amax(-1, keepdim=True)
+    total: Any = 0.0
+    output: Any = 0.0
+    for at in range(0, k.size(-2), block_size):
+        shares = (scores[..., at : at + block_size] - largest).exp()
+        total = total + shares.sum(-1, keepdim=True)
+        output = output + shares @ v[..., at : at + block_size, :]
+    return output / total
+
+
+@pytest.mark.parametrize(
+    "candidate", [_right_values_at_once, _blocks_of_queries, _all_scores_at_once]
+)
 def test_attention_that_is_not_tiled_is_named(candidate: Any) -> None:
-    assert grade_exercise(TILED_ATTENTION, candidate).mistakes == ("whole-rows",)
+    report = grade_exercise(TILED_ATTENTION, candidate)
+    assert report.mistakes == ("whole-rows",)
+    assert "one tensor held the scores or the exponentials of all keys" in report.finding
+    assert "result[" not in report.message
+    assert report.expected is None
+
+
+def _one_query_after_the_other(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    out = torch.empty(*q.shape[:-1], v.size(-1), dtype=v.dtype)
+    for i in range(q.size(-2)):
+        largest = torch.tensor(-math.inf, dtype=q.dtype)
+        total: Any = 0.0
+        row: Any = 0.0
+        for at in range(0, k.size(-2), block_size):
+            score = (q[..., i : i + 1, :] * k[..., at : at + block_size, :]).sum(-1)
+            score = score / q.size(-1) ** 0.5
+            grown = torch.maximum(largest, score.amax(-1))
+            share = torch.exp(score - grown[..., None])
+            total = total * torch.exp(largest - grown) + share.sum(-1)
+            row = row * torch.exp(largest - grown)[..., None] + (
+                share[..., None] * v[..., at : at + block_size, :]
+            ).sum(-2)
+            largest = grown
+        out[..., i, :] = row / total[..., None]
+    return out
+
+
+def _transposed_beforehand(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    keys, scale = k.transpose(-2, -1), q.size(-1) ** -0.5
+    largest = q.new_full((*q.shape[:-1], 1), -torch.inf)
+    sums = q.new_zeros(*q.shape[:-1], v.size(-1) + 1)
+    wide = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)
+    blocks = torch.split(keys, block_size, -1), torch.split(wide, block_size, -2)  # type: ignore[no-untyped-call]
+    for key, value in zip(*blocks, strict=True):
+        scores = (q * scale) @ key
+        grown = torch.cat([largest, scores], dim=-1).amax(-1, keepdim=True)
+        sums = sums * (largest - grown).exp() + (scores - grown).exp() @ value
+        largest = grown
+    return sums[..., :-1] / sums[..., -1:]
+
+
+@pytest.mark.parametrize("candidate", [_one_query_after_the_other, _transposed_beforehand])
+def test_attention_in_other_styles_of_tiling_passes(candidate: Any) -> None:
+    assert grade_exercise(TILED_ATTENTION, candidate).passed
 
 
 def test_linear_attention_equals_the_masked_matrix_on_every_case() -> None:

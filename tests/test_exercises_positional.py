@@ -1,10 +1,14 @@
 """The exercises on positions against NumPy, complex numbers and the package's own encoding."""
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from annotated_transformer.exercises import positional
 from annotated_transformer.exercises.grader.grading import grade
@@ -75,3 +79,51 @@ def test_the_wavelengths_are_those_of_the_encoding() -> None:
 def test_the_shift_may_come_in_either_precision(dtype: torch.dtype) -> None:
     report = grade("positional.shift_matrix", lambda k, d: shift_matrix(k, d).to(dtype))
     assert report.passed, report.message
+
+
+def _row_of_positions(n_positions: int, d_model: int) -> Tensor:
+    pos, two_i = torch.arange(n_positions), torch.arange(0, d_model, 2)
+    encoding = torch.zeros(n_positions, d_model)
+    encoding[:, 0::2] = torch.sin(pos / torch.pow(10000, two_i / d_model))
+    encoding[:, 1::2] = torch.cos(pos / torch.pow(10000, two_i / d_model))
+    return encoding
+
+
+def _row_of_positions_times_speeds(n_positions: int, d_model: int) -> Tensor:
+    pos = torch.arange(0, n_positions, dtype=torch.float)
+    speed = torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(10000.0) / d_model))
+    encoding = torch.zeros(n_positions, d_model)
+    encoding[:, 0::2] = torch.sin(pos * speed)
+    encoding[:, 1::2] = torch.cos(pos * speed)
+    return encoding
+
+
+@pytest.mark.parametrize(
+    ("exercise_id", "candidate", "words"),
+    [
+        ("positional.sinusoidal", _row_of_positions, "positions need a column"),
+        ("positional.sinusoidal", _row_of_positions_times_speeds, "positions need a column"),
+        ("positional.shift_matrix", lambda k, d: k * torch.eye(d), "k times the identity"),
+        ("positional.shift_matrix", lambda k, d: torch.eye(d), "This is the identity"),
+    ],
+)
+def test_a_slip_is_called_by_its_name(
+    exercise_id: str, candidate: Callable[[int, int], Tensor], words: str
+) -> None:
+    report = grade(exercise_id, candidate)
+    assert not report.passed
+    assert words in (report.diagnosis or "")
+
+
+@pytest.mark.parametrize(
+    ("longest", "words"),
+    [
+        (math.tau * 10000 * 510 / 512, "is multiplied by 510 / 512"),
+        (math.tau * 10000, "what the paper's text says"),
+    ],
+)
+def test_an_exponent_that_was_multiplied_is_not_the_papers_sentence(
+    longest: float, words: str
+) -> None:
+    report = grade("positional.wavelengths", lambda: {"shortest": 6.28, "longest": longest})
+    assert words in report.message

@@ -9,11 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotated_transformer.exercises import warmup
+from annotated_transformer.exercises import grade, warmup
 from annotated_transformer.exercises.warmup import predict_broadcast, view_or_transpose
 from annotated_transformer.exercises.warmup.pairwise_dot import pairwise_dot
 
 SEEDS = range(40)
+FOR_MATRICES = "This is written for two matrices"
 lengths = st.integers(1, 4)
 
 
@@ -76,9 +77,54 @@ def test_the_vectors_are_what_comes_out(seed: int) -> None:
     draw = view_or_transpose._draw(seed)
     answers, x = exercise.reference(), draw.x()
     apart = ""
-    for letter, code in re.findall(r"^([ABC]) = (.*)$", exercise.statement, re.MULTILINE):
+    for letter, code in re.findall(r"^- ([ABC]) = (.*)$", exercise.statement, re.MULTILINE):
         vector = eval(code, {}, {"x": x})
         assert vector.tolist() == answers[letter]
         apart += letter if {int(a) // 10 for a in vector} == {2} else ""
     assert answers["apart"] == apart
     assert 1 <= len(apart) <= 2
+
+
+def _chapters_loop(a: Any, b: Any) -> Any:
+    result = [[0.0] * len(b) for _ in a]
+    for i, row in enumerate(a):
+        for j, other_row in enumerate(b):
+            for p, q in zip(row, other_row, strict=False):
+                result[i][j] += p * q
+    return result
+
+
+def _filled(a: Any, b: Any) -> Any:
+    n, m = len(a), len(b)
+    out = torch.zeros(n, m)
+    for i in range(n):
+        for j in range(m):
+            out[i, j] = a[i] @ b[j]
+    return out
+
+
+@pytest.mark.parametrize(
+    ("candidate", "words"),
+    [
+        (lambda a, b: torch.tensor(_chapters_loop(a, b)), FOR_MATRICES),
+        (lambda a, b: torch.tensor(_chapters_loop(a.tolist(), b.tolist())), "always float32"),
+        (lambda a, b: torch.tensor([[(i * j).sum().item() for j in b] for i in a]), FOR_MATRICES),
+        (
+            lambda a, b: torch.stack([torch.stack([(i * j).sum() for j in b]) for i in a]),
+            FOR_MATRICES,
+        ),
+        (_filled, FOR_MATRICES),
+        (lambda a, b: torch.einsum("bnd,bmd->bnm", a, b), "exactly three axes"),
+        (lambda a, b: torch.einsum("bhnd,bhmd->bhnm", a, b), "exactly four axes"),
+        (lambda a, b: torch.bmm(a, b.mT), "exactly three axes"),
+        (lambda a, b: torch.mm(a, b.mT), "takes matrices only"),
+        (lambda a, b: torch.tensor([[torch.dot(i, j) for j in b] for i in a]), "matrices only"),
+        (lambda a, b: torch.dot(a, b), "takes two vectors"),
+        (lambda a, b: (a[:, None] * b[None]).sum(-1), FOR_MATRICES),
+        (lambda a, b: (a.unsqueeze(1) * b.unsqueeze(0)).sum(-1), FOR_MATRICES),
+    ],
+)
+def test_a_product_for_matrices_alone_is_told_so(candidate: Any, words: str) -> None:
+    report = grade("warmup.pairwise_dot", candidate)
+    assert not report.passed
+    assert words in (report.diagnosis or "")

@@ -1,9 +1,11 @@
 """All exercises, by id, collected from the content modules in the order of the book."""
 
+import difflib
 import functools
 import importlib
 
 from annotated_transformer.exercises.exercise import Exercise
+from annotated_transformer.exercises.grader.pristine import random_states_kept
 
 CHAPTER_OF = {  # the topic, the first part of an id, and the notebook that its exercises belong to
     "warmup": "00_start_here",
@@ -30,11 +32,16 @@ def chapter_of(exercise_id: str) -> str:
 
 @functools.cache
 def catalogue() -> dict[str, Exercise]:
-    """Every exercise by its id. Raises ValueError where two have one id or a hint is missing."""
+    """Every exercise by its id. Raises ValueError where two have one id.
+
+    The first call imports the topics, some of which try their mistakes on inputs: whatever these
+    draw, a notebook's own numbers after its first check are those it had without.
+    """
     found: dict[str, Exercise] = {}
     for topic in CHAPTER_OF:
         package = _PACKAGE_OF.get(topic, topic)
-        module = importlib.import_module(f"annotated_transformer.exercises.{package}")
+        with random_states_kept():
+            module = importlib.import_module(f"annotated_transformer.exercises.{package}")
         for exercise in module.EXERCISES:
             if exercise.id in found:
                 raise ValueError(f"two exercises are called {exercise.id!r}: rename one of them")
@@ -47,9 +54,16 @@ def ids() -> list[str]:
     return list(catalogue())
 
 
+def nearest(name: str) -> str:
+    """A question after a name that is neither exercise nor topic, with the nearest ones; or ""."""
+    known = [*ids(), *CHAPTER_OF]
+    close = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    return f" Did you mean {' or '.join(close)}?" if close else ""
+
+
 def find(exercise_id: object, seed: int = 0) -> Exercise | None:
     """The exercise of this id as the learner with this seed gets it, or None."""
-    exercise = catalogue().get(exercise_id) if isinstance(exercise_id, str) else None
+    exercise = catalogue().get(exercise_id.strip()) if isinstance(exercise_id, str) else None
     if exercise is None or exercise.vary is None or seed == 0:
         return exercise
     return exercise.vary(seed)

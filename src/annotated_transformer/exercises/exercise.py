@@ -25,7 +25,7 @@ import torch
 
 from annotated_transformer.exercises.grader.compare import Tolerance
 
-Kind = Literal["code", "shape", "number", "gradient", "debug"]
+Kind = Literal["code", "shape", "number", "gradient", "derivation", "debug"]
 Stage = Literal["main", "other"]
 Gradient = Literal["ignored", "noted", "required"]
 Candidate = Callable[..., Any]

@@ -16,9 +16,12 @@ from typing import Any
 
 from annotated_transformer.exercises.catalogue import catalogue
 from annotated_transformer.exercises.exercise import Exercise
+from annotated_transformer.exercises.topics import HOW_TO_WORK, TOPICS
 
 Notebook = dict[str, Any]  # the JSON tree of format 4
 TAG = "exercise"
+ITEM = re.compile(r"(?:- |(?P<name>'?\w+'?): )(?P<text>.+)")
+ID = re.compile(r"\b[a-z]+\.[a-z_]\w+\b")  # of an exercise, in a sentence
 IMPORTS = """\
 import math
 
@@ -63,12 +66,13 @@ def code_solved(exercise: Exercise) -> str:
 
 def text_of(exercise: Exercise, number: str) -> str:
     """The Markdown cell above the code: head, statement, hints and solution, these folded."""
+    after = ID.sub(r"`\g<0>`", exercise.prerequisite)
     hints = [_folded(f"Hint {i}", hint) for i, hint in enumerate(exercise.hints, 1)]
     return "\n\n".join(
         [
             f"### Exercise {number}: {exercise.title}",
             f"`{exercise.id}` · {exercise.kind} · difficulty {exercise.difficulty} of 5"
-            f" · {exercise.minutes} minutes",
+            f" · {exercise.minutes} minutes · comes after: {after}",
             as_markdown(exercise.statement),
             f"`{exercise.signature}`",
             *hints,
@@ -82,17 +86,42 @@ def text_of(exercise: Exercise, number: str) -> str:
 
 
 def as_markdown(statement: str) -> str:
-    """Paragraphs of plain text as Markdown: code fenced, lines "name: ..." as a list."""
+    """Paragraphs of plain text as Markdown: code fenced, lines "name: ..." as a list.
+
+    Markdown joins lines that follow each other, so every line of its own has to become an item.
+    """
     parts = []
     for block in statement.split("\n\n"):
         lines = block.split("\n")
         if lines[0].startswith(("def ", "    ")):
             parts.append(f"```python\n{block}\n```")
-        elif len(lines) > 1 and all(":" in line[:14] for line in lines):
-            parts.append("\n".join(f"- {line}" for line in lines))
+        elif len(lines) > 1:
+            head = [] if ITEM.match(lines[0]) else [lines.pop(0)]
+            parts += [*head, "\n".join(_item(line) for line in lines)]
         else:
             parts.append(block)
     return "\n\n".join(parts)
+
+
+def _item(line: str) -> str:
+    """A line "name: what it is" or "- what it is" as an item, with what is code in backticks."""
+    found = ITEM.match(line)
+    if found is None:
+        raise ValueError(f'"{line}" is no item: begin it with "name: " or "- ".')
+    name, text = found["name"], found["text"]
+    text = f"`{text}`" if _is_code(text) else text
+    if name is None:
+        return f"- {text}"
+    return f"- {name}: {text}" if len(name) == 1 else f"- `{name}`: {text}"
+
+
+def _is_code(text: str) -> bool:
+    """Whether it is Python and more than words: an assignment, a call, an index, a sum."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return re.search(r"[=(\[+]", text) is not None
 
 
 def _folded(summary: str, text: str) -> str:
@@ -134,10 +163,13 @@ def solved(notebook: Notebook, solve: Callable[[Exercise], str | None] = code_so
 def workbook(exercises: Sequence[Exercise], title: str) -> Notebook:
     """A notebook of these exercises alone, unsolved and not yet run."""
     cells = [
-        _cell("markdown", f"# {title}"),
+        _cell("markdown", f"# {title}\n\n{HOW_TO_WORK}"),
         _cell("code", IMPORTS),
     ]
+    topic = ""
     for number, exercise in enumerate(exercises, 1):
+        if topic != (topic := exercise.id.split(".")[0]):
+            cells.append(_cell("markdown", TOPICS[topic]))
         cells.append(_cell("markdown", text_of(exercise, str(number))))
         cells.append(_cell("code", code_as_given(exercise), tags=[TAG], exercise_id=exercise.id))
     for place, cell in enumerate(cells):  # stable: the same workbook at every making

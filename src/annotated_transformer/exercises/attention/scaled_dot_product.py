@@ -7,6 +7,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from annotated_transformer.exercises.attention.scaled_dot_product_masks import MASK_MISTAKES
+from annotated_transformer.exercises.attention.scaled_dot_product_pairs import HIDDEN_PAIRS
 from annotated_transformer.exercises.attention.scaled_dot_product_results import (
     OUTPUT_MISTAKES,
     RETURN_MISTAKES,
@@ -155,6 +156,12 @@ def _not_contiguous(generator: torch.Generator, dtype: torch.dtype) -> Call:
     return call(query, key, value)
 
 
+def _only_the_mask(generator: torch.Generator, dtype: torch.dtype) -> Call:
+    """d_k = 1, so that no scale can be wrong, and the keys are the values."""
+    query, key = _random(generator, dtype, 2, 3, 1), _random(generator, dtype, 2, 5, 1)
+    return call(query, key, key.clone(), _TWO_D_MASK.clone())
+
+
 def _mask(rows: list[list[int]]) -> Tensor:
     return torch.tensor(rows, dtype=torch.bool)
 
@@ -203,8 +210,9 @@ SCALED_DOT_PRODUCT = Exercise(
     statement=(
         "Return softmax(q k^T / sqrt(d_k)) v and the attention weights, in this order. mask True "
         "= may attend, broadcastable to (..., n_q, n_k). A query that may attend to nothing gets "
-        "all-zero weights and output. The dtype of q is kept, inputs are left untouched, "
-        "gradients flow."
+        "all-zero weights and output. The dtype of q is kept, inputs are left untouched. "
+        "With torch operations gradients must flow through it (no `detach`); an answer in NumPy is "
+        "accepted with a remark."
     ),
     objective="Write the one formula on which the paper stands so that it is right in a batch.",
     prerequisite="attention.softmax",
@@ -273,6 +281,11 @@ SCALED_DOT_PRODUCT = Exercise(
             _TWO_D_MASK,
             isolates="the mask: every query may attend to something",
             gradient="required",
+        ),
+        Case(
+            "a mask of (3, 5), d_k = d_v = 1, the values equal the keys",
+            _only_the_mask,
+            isolates="the mask alone: with d_k = 1 the scale is 1",
         ),
         _case(
             "padded keys: 2 sentences, 3 heads, 4 queries, 5 keys, a mask of (2, 1, 1, 5)",
@@ -376,6 +389,7 @@ SCALED_DOT_PRODUCT = Exercise(
         *MASK_MISTAKES,
         *OUTPUT_MISTAKES,
         *RETURN_MISTAKES,
+        *HIDDEN_PAIRS,
     ),
     alternatives=(
         _by_einsum,

@@ -15,7 +15,7 @@ from annotated_transformer.exercises.attention.scaled_dot_product_steps import (
 from annotated_transformer.exercises.exercise import Mistake
 
 
-def _softmax_over(*axes: int) -> Callable[[Tensor, Mask], Tensor]:
+def softmax_over(*axes: int) -> Callable[[Tensor, Mask], Tensor]:
     """A softmax over other axes than the keys, forbidden weights 0."""
 
     def weights(scores: Tensor, mask: Mask) -> Tensor:
@@ -83,39 +83,39 @@ def _softmax_twice(scores: Tensor, mask: Mask) -> Tensor:
 SOFTMAX_MISTAKES = (
     Mistake(
         "softmax-over-queries",
-        attention_of(weights=_softmax_over(-2)),
+        attention_of(weights=softmax_over(-2)),
         "The softmax runs over the queries (dim=-2): columns sum to 1 instead of rows. Each query "
         "shares 1 among the keys, so it runs over the last axis of the scores, dim=-1.",
     ),
     Mistake(
         "softmax-over-first-axis",
-        attention_of(weights=_softmax_over(0)),
+        attention_of(weights=softmax_over(0)),
         "The softmax runs over axis 0, the batch: different sentences share one sum. Each query "
         "shares 1 among its keys: dim=-1.",
     ),
     Mistake(
         "softmax-over-second-axis",
-        attention_of(weights=_softmax_over(1)),
+        attention_of(weights=softmax_over(1)),
         "The softmax runs over axis 1 (dim=1), which are the keys only in a single matrix; here "
         "it is heads or queries. Count from the end: dim=-1, the keys.",
     ),
     Mistake(
         "softmax-over-third-axis",
         attention_of(
-            weights=lambda scores, mask: _softmax_over(2 if scores.dim() > 2 else -1)(scores, mask)
+            weights=lambda scores, mask: softmax_over(2 if scores.dim() > 2 else -1)(scores, mask)
         ),
         "The softmax runs over axis 2 (dim=2), which are the keys only with exactly one leading "
         "axis; with heads it is the queries. Count from the end: dim=-1, the keys.",
     ),
     Mistake(
         "softmax-over-everything",
-        attention_of(weights=_softmax_over()),
+        attention_of(weights=softmax_over()),
         "The softmax runs over the whole tensor, so that all weights of the batch together sum to "
         "1. Every query's row has to sum to 1 by itself: dim=-1.",
     ),
     Mistake(
         "softmax-over-both-axes",
-        attention_of(weights=_softmax_over(-2, -1)),
+        attention_of(weights=softmax_over(-2, -1)),
         "The softmax runs over queries and keys together: a whole matrix sums to 1. Every query's "
         "row has to sum to 1 by itself: dim=-1.",
     ),

@@ -141,8 +141,9 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
         "std",
         "is-variance",
         64.0,
-        "`std`: 64 is the variance. The standard deviation is its square root, 8: scores of about "
-        "8 either way are common, and a few per cent lie beyond 16.",
+        "`std`: 64 is the variance of the sum of 64 terms, and no deviation. The standard "
+        "deviation is the square root of that variance, 8: scores of about 8 either way are "
+        "common, and a few per cent lie beyond 16.",
     ),
     (
         "std",
@@ -260,7 +261,9 @@ SCORE_VARIANCE = Exercise(
     objective="Derive the scale of attention instead of remembering it.",
     prerequisite="attention.predict_shapes",
     hints=(
-        "q·k is a sum of 64 products q_i k_i. What are the mean and the variance of one of them?",
+        "q·k is a sum of 64 products q_i k_i. What are the mean and the variance of one of them? "
+        "(The mean of a product of independent numbers is the product of their means: "
+        "E[(q_i k_i)^2] = E[q_i^2] E[k_i^2].)",
         "Variances of independent terms add up. A standard deviation is the root of a variance.",
         "Variance 64 · 1. Its square root is the deviation, and dividing every score by "
         "sqrt(64) divides the deviation by the same number.",

@@ -99,7 +99,9 @@ SOFTMAX = Exercise(
     signature="softmax(x: Tensor, dim: int = -1) -> Tensor",
     statement=(
         "Return exp(x) divided by its sum along `dim`: same shape and dtype as x, stable for |x| "
-        "around 10,000, x left untouched. Write it with exp, max and sum, so that gradients flow."
+        "around 10,000, x left untouched. Write it with exp, max and sum. With torch operations "
+        "gradients must flow through it (no `detach`); an answer in NumPy is accepted with a "
+        "remark."
     ),
     objective="Turn scores into weights that sum to 1, whatever their size and along any axis.",
     prerequisite="warm-up: broadcasting and keepdim",

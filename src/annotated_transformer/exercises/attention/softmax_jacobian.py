@@ -231,7 +231,7 @@ SOFTMAX_JACOBIAN = Exercise(
     signature="softmax_jacobian(p: (n,)) -> (n, n)",
     statement=(
         "p = softmax(s) is given, a vector of n weights. Return the (n, n) matrix of the "
-        "derivatives of p_i with respect to s_j, written with p alone."
+        "derivatives of p_i with respect to s_j, written with p alone. The dtype of p is kept."
     ),
     objective="See from the formula why a saturated softmax passes no gradient back.",
     prerequisite="attention.softmax",

@@ -1,6 +1,8 @@
 """Wrong forms of `beyond.grouped_query_attention`: the scores and the shape of the result."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 from torch import Tensor
 
@@ -16,6 +18,16 @@ def _unstable(scores: Tensor, mask: Mask) -> Tensor:
     shares = masked(scores, mask, float("-inf")).exp()
     total = shares.sum(-1, keepdim=True)
     return shares / total.masked_fill(total == 0, 1.0)
+
+
+def _over_queries(
+    scores: Tensor, mask: Mask, *, fill: float, after: Callable[[Tensor, Mask], Tensor]
+) -> Tensor:
+    return after(masked(scores, mask, fill).softmax(-2), mask)
+
+
+def _empty_rows_zero(shares: Tensor, mask: Mask) -> Tensor:
+    return shares if mask is None else shares.masked_fill(~mask.any(-1, keepdim=True), 0.0)
 
 
 _UNSCALED = (
@@ -68,10 +80,20 @@ SCORE_MISTAKES = (
         attention_of(scores=lambda q, k, g: -q @ k.mT / math.sqrt(q.size(-1))),
         "The scores have the wrong sign: the least similar key gets most of the weight.",
     ),
-    Mistake(
-        "softmax-over-queries",
-        attention_of(weights=lambda scores, mask: masked(scores, mask, float("-inf")).softmax(-2)),
-        "The softmax runs over the queries. Each query shares 1 among its keys: `dim=-1`.",
+    *(
+        Mistake(
+            f"softmax-over-queries{name}",
+            attention_of(weights=partial(_over_queries, fill=fill, after=after)),
+            "The softmax runs over the queries (axis -2). Each query shares 1 among its keys: "
+            "`dim=-1`.",
+        )
+        for name, fill, after in (
+            ("", float("-inf"), lambda shares, mask: shares),
+            ("-nan-to-zero", float("-inf"), lambda shares, mask: shares.nan_to_num(0.0)),
+            ("-empty-rows-zero", float("-inf"), _empty_rows_zero),
+            ("-filled-with-minus-1e9", -1e9, lambda shares, mask: shares),
+            ("-filled-with-minus-1e9-empty-rows-zero", -1e9, _empty_rows_zero),
+        )
     ),
     Mistake(
         "softmax-over-heads",

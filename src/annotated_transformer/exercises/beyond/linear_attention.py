@@ -8,8 +8,8 @@ from torch import Tensor
 from annotated_transformer.exercises.beyond.drawn import drawn
 from annotated_transformer.exercises.beyond.linear_others import OTHER_MISTAKES
 from annotated_transformer.exercises.beyond.linear_sums import SUM_MISTAKES
-from annotated_transformer.exercises.beyond.watching import result_and, shape_of
 from annotated_transformer.exercises.exercise import Case, Exercise, Gradient, Stage
+from annotated_transformer.exercises.grader.watching import result_and, shape_of
 
 _LONG = 37  # n in the case that watches: no other axis is so long
 
@@ -195,7 +195,11 @@ LINEAR_ATTENTION = Exercise(
             change=_positive,
             stage="other",
             rtol=1e-4,
-            observe=result_and("an n × n matrix was made", _square),
+            observe=result_and(
+                "an n × n matrix was made",
+                _square,
+                "The values are right, but a tensor with two axes of length n was made on the way.",
+            ),
         ),
     ),
     mistakes=(*SUM_MISTAKES, *OTHER_MISTAKES),

@@ -185,7 +185,7 @@ LINEARISE_TREE = Exercise(
     prerequisite="Section 6.3 of the paper",
     hints=(
         "Write down by hand the tokens of ('S', ('NP', ('NNP', 'John')), ('VP', ('VBZ', 'runs'))). "
-        "There are seven words or brackets, but how many tokens?",
+        "How many of its seven strings come out, and how many tokens are there?",
         "To the tokens: recursion, the label before and after the children. How do you tell a "
         "word from a phrase? Back: keep a stack of open phrases; an opening token starts one, a "
         "closing token finishes the last and hands it to the one below.",

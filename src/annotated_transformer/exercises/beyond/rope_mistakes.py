@@ -232,12 +232,9 @@ _WRONG_POSITIONS = (
     ),
 )
 
+_TURNED_BACK = " And the rotation runs backwards: the minus stands in the first component."
 _AND_THE_POSITIONS = (
-    (
-        "backwards",
-        turned_back,
-        " And the rotation runs backwards: the minus stands in the first component.",
-    ),
+    ("backwards", turned_back, _TURNED_BACK),
     (
         "both-plus",
         lambda u, v, a: (turned_back(u, v, a)[0], turned(u, v, a)[1]),
@@ -277,6 +274,11 @@ ANGLE_MISTAKES = (
         )
         for name, rates, sentence in _RATES
         if name in ("exponent-without-2", "exponent-with-2-twice", "positive-exponent")
+    ),
+    *(
+        Mistake(f"backwards-{name}", rope_of(rates, rotation=turned_back), sentence + _TURNED_BACK)
+        for name, rates, sentence in _RATES
+        if name in ("exponent-without-2", "exponent-with-2-twice")
     ),
     Mistake(
         "half-split-positions-ignored",

@@ -9,10 +9,10 @@ from torch import Tensor
 from annotated_transformer.exercises.beyond.drawn import drawn
 from annotated_transformer.exercises.beyond.tiled_blocks import BLOCK_MISTAKES
 from annotated_transformer.exercises.beyond.tiled_sums import SUM_MISTAKES
-from annotated_transformer.exercises.beyond.watching import result_and, shape_of
 from annotated_transformer.exercises.exercise import Case, Exercise, Gradient, Stage
+from annotated_transformer.exercises.grader.watching import result_and, shape_of
 
-_ALL_KEYS = 11  # in the case that watches: no other axis is so long
+_ALL_KEYS, _QUERIES = 11, 7  # in the case that watches: no other axis is so long
 
 
 def tiled_attention(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
@@ -79,8 +79,11 @@ def _by_keys_alone(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
     return tiled_attention(q, k, v, 1)
 
 
-def _all_exponentials(name: str, args: tuple[Any, ...], result: Any) -> bool:
-    """An exponential or a softmax over all keys in one tensor."""
+def _all_keys(name: str, args: tuple[Any, ...], result: Any) -> bool:
+    """An exponential or a softmax over all keys in one tensor, or a matrix of all scores."""
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    if any({_ALL_KEYS, _QUERIES} <= set(shape_of(one)) for one in results):
+        return True
     if name in ("exp", "exp_", "exp2", "expm1", "softmax", "log_softmax", "logsumexp"):
         return _ALL_KEYS in shape_of(args[0])
     return name == "scaled_dot_product_attention" and _ALL_KEYS in shape_of(args[1])
@@ -145,9 +148,9 @@ TILED_ATTENTION = Exercise(
     ),
     statement=(
         "Return softmax(q k^T / sqrt(d)) v computed block by block over keys with a running "
-        "maximum and sum; the last block may be short. Never take the exponentials of all n_k "
-        "keys in one tensor: a step sees the block_size keys of its block, and what it keeps of "
-        "the earlier ones does not grow with n_k. There is no mask. The dtype of q is kept and "
+        "maximum and sum; the last block may be short. No tensor may hold the scores "
+        "or the exponentials of all n_k keys: a step sees the block_size keys of its block. "
+        "There is no mask. The dtype of q is kept and "
         "inputs are left untouched."
     ),
     objective="Compute an exact softmax without ever holding the whole row.",
@@ -181,11 +184,11 @@ TILED_ATTENTION = Exercise(
             2,
             isolates="the formula itself: there is one block",
         ),
-        _case(
-            "1 query, 2 keys, d = 2, blocks of 1",
-            (),
-            (1, 2, 2, 1),
+        drawn(
+            "2 queries, 2 keys, d = 2, blocks of 1; the maximum grows for the first query alone",
+            ((2, 2), (2, 2), (2, 1)),
             1,
+            change=lambda q, k, v: _rising(q, k, v, steep=0.1),
             isolates="the joining of two blocks of one key",
         ),
         _case(
@@ -290,11 +293,16 @@ TILED_ATTENTION = Exercise(
             stage="other",
         ),
         drawn(
-            "11 keys in blocks of 3, with a look at every exponential",
-            ((2, 3, 4), (2, _ALL_KEYS, 4), (2, _ALL_KEYS, 5)),
+            "7 queries, 11 keys in blocks of 3, with a look at every tensor made",
+            ((2, _QUERIES, 4), (2, _ALL_KEYS, 4), (2, _ALL_KEYS, 5)),
             3,
             stage="other",
-            observe=result_and("exponentials of all keys at once", _all_exponentials),
+            observe=result_and(
+                "all keys at once",
+                _all_keys,
+                "The values are right, but one tensor held the scores or the exponentials of all "
+                "keys at once. Go through the keys in blocks of block_size.",
+            ),
         ),
     ),
     mistakes=(*SUM_MISTAKES, *BLOCK_MISTAKES),

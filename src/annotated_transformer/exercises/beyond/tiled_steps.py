@@ -45,13 +45,16 @@ def tiled_of(
     next_maximum: Callable[[Tensor, Tensor], Tensor] = torch.maximum,
     of_total: Callable[[Tensor, Tensor], Tensor] = right_factor,
     of_output: Callable[[Tensor, Tensor], Tensor] = right_factor,
+    of_own_total: Callable[[Tensor, Tensor], Tensor] = no_factor,
+    of_own_output: Callable[[Tensor, Tensor], Tensor] = no_factor,
     shift: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda old, new, block: new,
     summed: Callable[[Tensor], Tensor] = lambda shares: shares.sum(-1, keepdim=True),
     values: Callable[[Tensor, Tensor], Tensor] = lambda keys, values: values,
     finish: Callable[[Tensor, Tensor], Any] = divided,
 ) -> Candidate:
-    """shift: what is subtracted from the scores, of the old maximum, the new one, the block's.
+    """of_own_total, of_own_output: what the terms of the new block are multiplied by.
 
+    shift: what is subtracted from the scores, of the old maximum, the new one, the block's.
     values: what the weights average, of the keys and values of the block.
     """
 
@@ -64,10 +67,10 @@ def tiled_of(
             own = maximum(part)
             new = next_maximum(largest, own)
             shares = torch.exp(part - shift(largest, new, own))
-            total = total * of_total(largest, new) + summed(shares)
-            output = output * of_output(largest, new) + shares @ values(
-                k[..., block, :], v[..., block, :]
-            )
+            own_total = summed(shares) * of_own_total(largest, new)
+            own_output = shares @ values(k[..., block, :], v[..., block, :])
+            total = total * of_total(largest, new) + own_total
+            output = output * of_output(largest, new) + own_output * of_own_output(largest, new)
             largest = new
         return finish(output, total)
 

@@ -1,10 +1,13 @@
 """Wrong forms of `beyond.tiled_attention`: the running maximum, the sum and the output."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from annotated_transformer.exercises.beyond.tiled_steps import (
     no_factor,
+    right_factor,
     right_scores,
     tiled_of,
 )
@@ -21,6 +24,11 @@ def _inverse_plain(old: Tensor, new: Tensor) -> Tensor:
 
 def _from_above(old: Tensor, new: Tensor) -> Tensor:
     return torch.where(old.isinf(), 0.0, torch.exp(old - new))
+
+
+def _but_at_first(old: Tensor, new: Tensor) -> Tensor:
+    """The right factor; 1 in the first step, where there is nothing old."""
+    return torch.where(old.isinf(), 1.0, torch.exp(old - new))
 
 
 def _difference(old: Tensor, new: Tensor) -> Tensor:
@@ -127,7 +135,48 @@ _ONE_MAXIMUM = (
     "row: `amax(-1, keepdim=True)`."
 )
 
+_OWN_RESCALED = (
+    "The factor exp(m_old - m_new) multiplies {} of the new block as well. Its terms are made with "
+    "m_new already: only what was summed before is multiplied, `l = l * c + p.sum(...)` and "
+    "`o = o * c + p @ v_block`, not `(l + p.sum(...)) * c`."
+)
+_NOTHING_LEFT = " In the first step m_old is -inf and the factor 0: nothing is left of that block."
+
+
+def _own_rescaled() -> list[Mistake]:
+    """The factor on the new terms too; `c` from -inf, which is 0, or left out in the first step."""
+    parts: dict[str, tuple[str, tuple[str, ...]]] = {
+        "sum-and-output": ("both sum and output", ("of_own_total", "of_own_output")),
+        "sum": ("the sum", ("of_own_total",)),
+        "output": ("the output", ("of_own_output",)),
+    }
+    mistakes = []
+    for name, (what, options) in parts.items():
+        for suffix, factor in (("", right_factor), ("-but-the-first", _but_at_first)):
+            sentence = _OWN_RESCALED.format(what) + ("" if suffix else _NOTHING_LEFT)
+            replaced: dict[str, Any] = dict.fromkeys(options, factor)
+            candidate = tiled_of(**replaced)
+            mistakes.append(Mistake(f"own-{name}-rescaled{suffix}", candidate, sentence))
+    new_alone = tiled_of(
+        of_total=no_factor,
+        of_output=no_factor,
+        of_own_total=_but_at_first,
+        of_own_output=_but_at_first,
+    )
+    return [
+        *mistakes,
+        Mistake(
+            "own-rescaled-alone",
+            new_alone,
+            "The factor exp(m_old - m_new) multiplies the new block's terms instead of what was "
+            "summed before. The new ones are made with m_new already; the old ones belong to "
+            "m_old: `l = l * c + p.sum(...)`, `o = o * c + p @ v_block`.",
+        ),
+    ]
+
+
 SUM_MISTAKES = (
+    *_own_rescaled(),
     Mistake("sum-not-rescaled", tiled_of(of_total=no_factor), _SUM_NOT_RESCALED),
     Mistake("output-not-rescaled", tiled_of(of_output=no_factor), _OUTPUT_NOT_RESCALED),
     Mistake("not-rescaled", tiled_of(of_total=no_factor, of_output=no_factor), _NOT_RESCALED),
@@ -317,10 +366,10 @@ SUM_MISTAKES = (
     Mistake(
         "whole-rows",
         _whole,
-        "The values are right, but the softmax runs over all keys at once, so the whole n_q × n_k "
-        "matrix is held, and that is what tiling avoids. Go through the *keys* in blocks of "
-        "block_size, with a running maximum and sum. (Blocks of queries do not help: each still "
-        "has a full row.)",
+        "The values are right, but the scores or exponentials of all keys are in one tensor, so a "
+        "whole row of the n_q × n_k matrix is held, and that is what tiling avoids. Go through the "
+        "*keys* in blocks of block_size, with a running maximum and sum. (Blocks of queries do "
+        "not help: each still has a full row.)",
     ),
     Mistake(
         "divided-by-the-logarithm",

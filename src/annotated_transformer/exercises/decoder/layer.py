@@ -14,6 +14,7 @@ from annotated_transformer.exercises.encoder.layer_parts import (
     Norm,
     attention_part,
     network_part,
+    no_norm,
     norm_part,
     silent_attention,
     silent_network,
@@ -101,6 +102,7 @@ def _case(
     self_attention: Callable[..., Attention] = attention_part,
     cross_attention: Callable[..., Attention] = attention_part,
     network: Callable[..., Network] = network_part,
+    norm: Callable[..., Norm] = norm_part,
     isolates: str | None = None,
     stage: Stage = "main",
     dtype: torch.dtype | None = None,
@@ -127,7 +129,7 @@ def _case(
             self_attention(*parts),
             cross_attention(*parts),
             network(*parts),
-            [norm_part(*parts) for _ in range(3)],
+            [norm(*parts) for _ in range(3)],
         )
 
     return Case(name, make, isolates=isolates, stage=stage, dtype=dtype, gradient=gradient)
@@ -150,7 +152,7 @@ DECODER_LAYER = Exercise(
         "(query, key, value, mask); ffn a callable of one tensor; norms a list of three "
         "callables, in the order of the sub-layers. Masks are boolean, True = may attend: "
         "tgt_mask (B, 1, n_t, n_t) is causal and hides the target's padding, src_mask "
-        "(B, 1, 1, n_s) hides the source's. The inputs are left untouched."
+        "(B, 1, 1, n_s) hides the source's. The dtype is kept, the inputs are left untouched."
     ),
     objective="Assemble a decoder layer, and know whose queries meet whose keys under which mask.",
     prerequisite="encoder.layer; masks.target",
@@ -209,6 +211,23 @@ DECODER_LAYER = Exercise(
             self_attention=silent_attention,
             cross_attention=silent_attention,
             isolates="the network: attention adds nothing",
+        ),
+        _case(
+            "one target word and two source words, no padding",
+            4,
+            [[1], [1]],
+            [[1, 1], [1, 1]],
+            isolates="everything but the masks: they hide nothing",
+        ),
+        _case(
+            "self-attention alone, and norms that do nothing",
+            4,
+            [[1, 1, 1], [1, 1, 0]],
+            [[1, 1], [1, 0]],
+            cross_attention=silent_attention,
+            network=silent_network,
+            norm=no_norm,
+            isolates="self-attention and its mask: all else does nothing",
         ),
         _case(
             "three target words and three source words",

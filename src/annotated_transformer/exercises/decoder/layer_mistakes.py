@@ -267,10 +267,11 @@ _WITH_OTHERS = (
 
 
 def _somewhere(wiring: str) -> tuple[tuple[str, str, list[Wiring]], ...]:
-    """A wrong wiring in all sub-layers, and in the last alone."""
+    """A wrong wiring in all sub-layers, and in one of the last two alone."""
     wrong = WRONG_WIRINGS[wiring][1]
     return (
         ("in-all", "In all sub-layers ", [wrong] * 3),
+        ("in-cross-attention", _WHERE[1], [post_norm, wrong, post_norm]),
         ("in-network", _WHERE[2], [post_norm, post_norm, wrong]),
     )
 
@@ -344,6 +345,14 @@ DECODER_LAYER_MISTAKES = (
         for wiring in ("no-norm", "no-residual")
         for where, place, wirings in _somewhere(wiring)
         for name in _WITH_OTHERS
+    ),
+    *(
+        Mistake(
+            f"no-residual-{where}+one-norm",
+            _layer(*wirings, norms_used=(0, 0, 0)),
+            f"{place}{WRONG_WIRINGS['no-residual'][0]} {_REUSED}".strip(),
+        )
+        for where, place, wirings in _somewhere("no-residual")
     ),
     Mistake(
         "pre-norm+one-norm",

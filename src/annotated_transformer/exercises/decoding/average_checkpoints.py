@@ -132,7 +132,7 @@ AVERAGE_CHECKPOINTS = Exercise(
         "tensors are copied from the last checkpoint. The inputs stay untouched."
     ),
     objective="Average checkpoints as the paper does, without spoiling them or the counters.",
-    prerequisite="training.adam_step",
+    prerequisite="Section 6.1 of the paper",
     hints=(
         "Three checkpoints hold 0, 3 and 9 under one name. What is their mean, and what does "
         "((0 + 3) / 2 + 9) / 2 give?",

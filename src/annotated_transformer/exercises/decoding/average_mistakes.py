@@ -1,6 +1,7 @@
 """Mistakes of `decoding.average_checkpoints` in the mean itself."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -34,8 +35,10 @@ _ONE = (
     "all states."
 )
 
-_SOME = (
-    "Not all checkpoints go into the mean: one at the end of the list is left out. Average over "
+_SOME = "Not all checkpoints go into the mean: {}. Average over all of `states`."
+
+_NOT_ADDED = (
+    "The {} checkpoint is not in the sum, although the sum is divided by the number of all. Add up "
     "all of `states`."
 )
 
@@ -82,6 +85,12 @@ def _moving(decay: float) -> Combine:
     return combine
 
 
+def _without(place: int, tensors: list[Tensor], alone: bool) -> Tensor:
+    """The mean of the others; alone: one checkpoint by itself is kept."""
+    others = tensors[1:] if place == 0 else tensors[:-1]
+    return mean_of(others or tensors if alone else others)
+
+
 def _weighted(tensors: list[Tensor]) -> Tensor:
     weights = range(1, len(tensors) + 1)
     total = sum(w * t for w, t in zip(weights, tensors, strict=True))
@@ -102,21 +111,38 @@ MEAN_MISTAKES = (
     Mistake("last-only", averaging(last_of), _ONE),
     Mistake("first-only", averaging(lambda tensors: tensors[0].clone()), _ONE),
     Mistake("first-for-all", lambda states: {n: t.clone() for n, t in states[0].items()}, _ONE),
-    Mistake("last-left-out", averaging(lambda ts: mean_of(ts[:-1] or ts)), _SOME),
-    Mistake("first-left-out", averaging(lambda ts: mean_of(ts[1:] or ts)), _SOME),
-    Mistake(
-        "first-not-added",
-        averaging(lambda ts: sum(ts[1:], torch.zeros_like(ts[0])) / len(ts)),
-        _SOME + " The divisor is that of all.",
+    *(
+        Mistake(
+            f"{which}-left-out{name}",
+            averaging(partial(_without, place, alone=alone)),
+            _SOME.format(f"the {which} one, `states[{place}]`, is left out"),
+        )
+        for which, place in (("first", 0), ("last", -1))
+        for name, alone in (("", True), ("-leaving-none", False))
+    ),
+    *(
+        Mistake(f"{which}-not-added{name}", averaging(combine), _NOT_ADDED.format(which))
+        for which, part in (("first", slice(1, None)), ("last", slice(None, -1)))
+        for name, combine in (
+            ("", lambda ts, part=part: sum(ts[part], torch.zeros_like(ts[0])) / len(ts)),
+            ("-leaving-none", lambda ts, part=part: sum(ts[part]) / len(ts)),
+        )
     ),
     Mistake(
-        "last-not-added",
-        averaging(lambda ts: sum(ts[:-1], torch.zeros_like(ts[0])) / len(ts)),
-        _SOME + " The divisor is that of all.",
+        "first-and-last",
+        averaging(lambda ts: mean_of([ts[0], ts[-1]])),
+        _SOME.format("only the first and the last are averaged"),
     ),
-    Mistake("first-and-last", averaging(lambda ts: mean_of([ts[0], ts[-1]])), _SOME),
-    Mistake("first-two", averaging(lambda ts: mean_of(ts[:2])), _SOME),
-    Mistake("last-two", averaging(lambda ts: mean_of(ts[-2:])), _SOME),
+    Mistake(
+        "first-two",
+        averaging(lambda ts: mean_of(ts[:2])),
+        _SOME.format("only the first two are averaged"),
+    ),
+    Mistake(
+        "last-two",
+        averaging(lambda ts: mean_of(ts[-2:])),
+        _SOME.format("only the last two are averaged"),
+    ),
     Mistake(
         "first-counted-twice",
         averaging(lambda ts: torch.stack([ts[0], *ts]).sum(0) / len(ts)),

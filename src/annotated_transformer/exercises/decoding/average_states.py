@@ -16,6 +16,11 @@ _INTEGERS = (
     "checkpoint, `tensor.is_floating_point()` tells which is which."
 )
 
+_INTEGERS_SUMMED = (
+    "Integer tensors are added up over the checkpoints. They are counters and indices: copy them "
+    "from the last checkpoint as they are, `tensor.is_floating_point()` tells which is which."
+)
+
 _AND_DTYPE = " Besides, floating tensors lose their dtype."
 
 _WHICH_INTEGERS = (
@@ -189,7 +194,12 @@ STATE_MISTAKES = (
         "`mean` of an integer tensor raises. Leave integer tensors out of the averaging and copy "
         "them from the last checkpoint, `tensor.is_floating_point()` tells which is which.",
     ),
-    Mistake("integers-summed", averaging(integers=lambda ts: sum(ts[1:], ts[0])), _INTEGERS),
+    Mistake("integers-summed", averaging(integers=lambda ts: sum(ts[1:], ts[0])), _INTEGERS_SUMMED),
+    Mistake(
+        "integers-summed-as-int64",
+        averaging(integers=lambda ts: torch.stack(ts).sum(0)),
+        _INTEGERS_SUMMED,
+    ),
     Mistake("integers-of-the-first", averaging(integers=lambda ts: ts[0].clone()), _WHICH_INTEGERS),
     Mistake(
         "largest-integers",
@@ -228,6 +238,16 @@ STATE_MISTAKES = (
         "floating dtypes are averaged: `tensor.is_floating_point()`.",
     ),
     Mistake("all-in-float32", _everything_as(torch.float32), _DTYPE),
+    Mistake(
+        "computed-and-left-in-float32",
+        averaging(lambda tensors: torch.stack(tensors).float().mean(0)),
+        _DTYPE,
+    ),
+    Mistake(
+        "computed-and-left-in-float64",
+        averaging(lambda tensors: torch.stack(tensors).double().mean(0)),
+        _DTYPE,
+    ),
     Mistake("all-in-float64", _everything_as(torch.float64), _DTYPE),
     Mistake("all-in-float16", _everything_as(torch.float16), _DTYPE),
     Mistake(

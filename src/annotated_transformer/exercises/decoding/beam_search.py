@@ -9,6 +9,7 @@ from torch import Tensor
 from annotated_transformer.exercises.decoding.beam_cases import CASES
 from annotated_transformer.exercises.decoding.beam_choices import CHOICE_MISTAKES
 from annotated_transformer.exercises.decoding.beam_growth import GROWTH_MISTAKES
+from annotated_transformer.exercises.decoding.beam_rows import ROW_MISTAKES
 from annotated_transformer.exercises.exercise import Exercise
 
 NextLogProbs = Callable[[Tensor], Tensor]
@@ -206,7 +207,7 @@ BEAM_SEARCH = Exercise(
         "overtake it. With alpha = 0 nothing is corrected; the paper takes 0.6 and beam size 4."
     ),
     cases=CASES,
-    mistakes=(*GROWTH_MISTAKES, *CHOICE_MISTAKES),
+    mistakes=(*GROWTH_MISTAKES, *ROW_MISTAKES, *CHOICE_MISTAKES),
     alternatives=(
         _by_lists,
         _with_places_at_minus_infinity,

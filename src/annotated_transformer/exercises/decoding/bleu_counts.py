@@ -1,8 +1,10 @@
 """Mistakes of `decoding.corpus_bleu` in what is counted: n-grams, matches, orders, sentences."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from itertools import chain
+from typing import Any
 
 from annotated_transformer.exercises.decoding.bleu_steps import (
     Corpus,
@@ -44,9 +46,11 @@ _JOINED = (
 )
 
 _ORDERS = (
-    "The orders of the n-grams are off. All of n = 1, 2, ..., max_n count, each with the same "
+    "The orders of the n-grams are off: {}. All of n = 1, 2, ..., max_n count, each with the same "
     "weight: `range(1, max_n + 1)`."
 )
+
+_TOO_FEW = "the highest, n = max_n, is missing (`range(1, max_n)` ends before it)"
 
 _ONE_ORDER = "Only a single order of n-grams is used. BLEU combines all orders from 1 to max_n."
 
@@ -85,6 +89,19 @@ _BAG = (
     "The order of the words is lost: an n-gram is not compared as a row of n words but as a set of "
     "them, or as words anywhere in the sentence. Take tuples of n words that stand side by side."
 )
+
+
+def _mean_logarithm(values: list[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values)) if all(values) else 0.0
+
+
+def _last_order_missing(hypotheses: Corpus, references: Corpus, max_n: int = 4) -> Any:
+    """range(1, max_n), and the sum of logarithms divided by max_n."""
+
+    def mean(values: list[float]) -> float:
+        return math.exp(sum(map(math.log, values)) / max_n) if all(values) else 0.0
+
+    return bleu_of(orders=lambda n: range(1, n), mean=mean)(hypotheses, references, max_n)
 
 
 def _pooled(hypotheses: Corpus, references: Corpus, max_n: int = 4) -> float:
@@ -204,12 +221,30 @@ COUNT_MISTAKES = (
         bleu_of(match=unclipped, penalty=lambda c, r: 1.0),
         _UNCLIPPED + " The brevity penalty is missing besides.",
     ),
-    Mistake("last-order-missing", bleu_of(orders=lambda max_n: range(1, max(max_n, 2))), _ORDERS),
-    Mistake("one-order-more", bleu_of(orders=lambda max_n: range(1, max_n + 2)), _ORDERS),
+    Mistake(
+        "last-order-missing",
+        bleu_of(orders=lambda max_n: range(1, max(max_n, 2))),
+        _ORDERS.format(_TOO_FEW),
+    ),
+    Mistake(
+        "last-order-missing-leaving-none",
+        bleu_of(orders=lambda max_n: range(1, max_n), mean=_mean_logarithm),
+        _ORDERS.format(_TOO_FEW),
+    ),
+    Mistake(
+        "last-order-missing-root-of-all",
+        _last_order_missing,
+        _ORDERS.format(_TOO_FEW + ", while the mean is still divided by max_n"),
+    ),
+    Mistake(
+        "one-order-more",
+        bleu_of(orders=lambda max_n: range(1, max_n + 2)),
+        _ORDERS.format("n-grams of max_n + 1 words are counted too"),
+    ),
     Mistake(
         "unigrams-missing",
         bleu_of(orders=lambda max_n: range(min(2, max_n), max_n + 1)),
-        _ORDERS,
+        _ORDERS.format("the unigrams are missing, counting begins with n = 2"),
     ),
     Mistake("highest-order-only", bleu_of(orders=lambda max_n: [max_n]), _ONE_ORDER),
     Mistake("unigrams-only", bleu_of(orders=lambda max_n: [1]), _ONE_ORDER),

@@ -16,6 +16,7 @@ from annotated_transformer.exercises.decoding.bleu_steps import (
     precisions,
     rates,
     share,
+    smoothed_above_unigrams,
     unclipped,
 )
 from annotated_transformer.exercises.exercise import Candidate, Mistake
@@ -33,8 +34,13 @@ _NO_BREVITY = (
 )
 
 _BREVITY_FORM = (
-    "The brevity penalty has another form than exp(1 - r / c), where c is the length of all "
-    "hypotheses and r that of all references."
+    "The brevity penalty has another form: {}. It is exp(1 - r / c) for c < r, where c is the "
+    "length of all hypotheses and r that of all references."
+)
+
+_AND_SMOOTHED = (
+    " Besides, the counts are smoothed, by adding to matches and totals. Here nothing is smoothed: "
+    "if any precision is 0, the score is 0.0."
 )
 
 _BREVITY_TURNED = (
@@ -133,7 +139,12 @@ SCORE_MISTAKES = (
     Mistake(
         "mean-of-smoothed-sentences",
         from_sentences(_mean_score, rate=rates(lambda m, t, w: (m + 1) / (t + 1))),
-        _SENTENCES,
+        _SENTENCES + _AND_SMOOTHED,
+    ),
+    Mistake(
+        "mean-of-sentences-smoothed-above-unigrams",
+        from_sentences(_mean_score, rate=smoothed_above_unigrams),
+        _SENTENCES + _AND_SMOOTHED,
     ),
     Mistake(
         "mean-of-unclipped-sentences", from_sentences(_mean_score, match=unclipped), _SENTENCES
@@ -153,23 +164,29 @@ SCORE_MISTAKES = (
     ),
     Mistake("brevity-bonus", bleu_of(penalty=_exp_ratio), _BREVITY_BONUS),
     Mistake(
-        "brevity-as-a-ratio", bleu_of(penalty=lambda c, r: min(1.0, share(c, r))), _BREVITY_FORM
+        "brevity-as-a-ratio",
+        bleu_of(penalty=lambda c, r: min(1.0, share(c, r))),
+        _BREVITY_FORM.format("the ratio min(1, c / r) itself, without the exponential"),
     ),
-    Mistake("ratio-for-all", bleu_of(penalty=lambda c, r: share(c, r)), _BREVITY_FORM),
+    Mistake(
+        "ratio-for-all",
+        bleu_of(penalty=lambda c, r: share(c, r)),
+        _BREVITY_FORM.format("the ratio c / r itself, without the exponential and above 1 too"),
+    ),
     Mistake(
         "brevity-by-difference",
         bleu_of(penalty=lambda c, r: min(1.0, math.exp((c - r) / max(r, 1)))),
-        _BREVITY_FORM,
+        _BREVITY_FORM.format("exp(c / r - 1), where c and r have changed places"),
     ),
     Mistake(
         "brevity-without-one",
         bleu_of(penalty=lambda c, r: 1.0 if c >= r else math.exp(-r / max(c, 1))),
-        _BREVITY_FORM,
+        _BREVITY_FORM.format("exp(-r / c), without the 1"),
     ),
     Mistake(
         "brevity-without-exp",
         bleu_of(penalty=lambda c, r: 1.0 if c >= r else 1 - r / c),
-        _BREVITY_FORM,
+        _BREVITY_FORM.format("1 - r / c, without the exponential"),
     ),
     Mistake(
         "brevity-at-least-one",

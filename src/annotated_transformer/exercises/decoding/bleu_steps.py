@@ -144,3 +144,10 @@ def share(part: float, whole: float) -> float:
 
 def finishing(finish: Callable[[float, float], Any]) -> Candidate:
     return bleu_of(finish=finish)
+
+
+def smoothed_above_unigrams(counts: Counts) -> list[float]:
+    return [
+        share(m, t) if order == 0 else (m + 1) / (t + 1)
+        for order, (m, t) in enumerate(zip(counts.matches, counts.totals, strict=True))
+    ]

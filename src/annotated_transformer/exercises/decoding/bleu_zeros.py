@@ -7,10 +7,12 @@ from itertools import chain
 from annotated_transformer.exercises.decoding.bleu_steps import (
     Counts,
     bleu_of,
+    clipped,
     finishing,
     geometric,
     rates,
     share,
+    smoothed_above_unigrams,
 )
 from annotated_transformer.exercises.exercise import Mistake
 
@@ -33,13 +35,6 @@ _ZERO = (
     "An order without any match does not give 0.0. Without smoothing, one precision of 0 makes the "
     "whole score 0.0: test for it before taking logarithms."
 )
-
-
-def _smoothed_above_unigrams(counts: Counts) -> list[float]:
-    return [
-        share(m, t) if order == 0 else (m + 1) / (t + 1)
-        for order, (m, t) in enumerate(zip(counts.matches, counts.totals, strict=True))
-    ]
 
 
 def _exponentially_smoothed(counts: Counts) -> list[float]:
@@ -92,9 +87,18 @@ _REPLACED_ZEROS = (
 
 ZERO_MISTAKES = (
     Mistake("one-added", bleu_of(rate=rates(lambda m, t, w: (m + 1) / (t + 1))), _SMOOTHED),
-    Mistake("one-added-above-unigrams", bleu_of(rate=_smoothed_above_unigrams), _SMOOTHED),
+    Mistake("one-added-above-unigrams", bleu_of(rate=smoothed_above_unigrams), _SMOOTHED),
     Mistake(
         "one-added-to-matches", bleu_of(rate=rates(lambda m, t, w: (m + 1) / max(t, 1))), _SMOOTHED
+    ),
+    Mistake(
+        "one-added-in-every-sentence",
+        bleu_of(
+            match=lambda ours, theirs: clipped(ours, theirs) + 1,
+            total=lambda grams: sum(grams.values()) + 1,
+        ),
+        "1 is added to matches and totals in every sentence, so the more sentences, the more is "
+        "added. Here nothing is smoothed: if any precision is 0, BLEU is 0.0.",
     ),
     Mistake("exponentially-smoothed", bleu_of(rate=_exponentially_smoothed), _SMOOTHED),
     Mistake(

@@ -55,8 +55,15 @@ VALUES = (
 
 SCALE = (
     "The scores are not divided by sqrt(d). There is a single head, so d_k = d; without the "
-    "right scale the weights are too sharp or too even."
+    "scale the weights are too sharp."
 )
+
+_WRONG_SCALE = (
+    "The scores are {}. They are divided by sqrt(d), the root of the width (there is a single "
+    "head, so d_k = d): `/ math.sqrt(q.size(-1))`."
+)
+
+BY_D = _WRONG_SCALE.format("divided by d itself, which makes the weights too even")
 
 AXIS_OF_SOFTMAX = (
     "The softmax runs over the wrong axis. The scores are (B, 1, t + 1), one row for the new "
@@ -79,8 +86,8 @@ TRANSPOSED = (
 )
 
 _PROJECTION = (
-    "The projections are mixed up: the query comes from w_q, the key from w_k and the value from "
-    "w_v, all of `x + pe[t]`."
+    "The projections are mixed up: {}. The query comes from w_q, the key from w_k and the value "
+    "from w_v, all of `x + pe[t]`."
 )
 
 _RESIDUAL = (
@@ -195,16 +202,16 @@ STEP_MISTAKES = (
         EXCHANGED,
     ),
     Mistake("unscaled", step_of(score=unscaled), SCALE),
-    Mistake("scaled-by-d", step_of(score=lambda q, keys: q @ keys.mT / q.size(-1)), SCALE),
+    Mistake("scaled-by-d", step_of(score=lambda q, keys: q @ keys.mT / q.size(-1)), BY_D),
     Mistake(
         "scaled-by-length",
         step_of(score=lambda q, keys: q @ keys.mT / keys.size(1) ** 0.5),
-        SCALE,
+        _WRONG_SCALE.format("divided by the root of the number of keys"),
     ),
     Mistake(
         "scale-multiplied",
         step_of(score=lambda q, keys: q @ keys.mT * keys.size(-1) ** 0.5),
-        SCALE,
+        _WRONG_SCALE.format("multiplied by sqrt(d)"),
     ),
     Mistake("softmax-over-queries", step_of(weigh=lambda s: s.softmax(1)), AXIS_OF_SOFTMAX),
     Mistake("softmax-over-batch", step_of(weigh=lambda s: s.softmax(0)), AXIS_OF_SOFTMAX),
@@ -219,15 +226,35 @@ STEP_MISTAKES = (
     Mistake("transposed-query-weights", _with_matrices(lambda q, k, v: (q.T, k, v)), TRANSPOSED),
     Mistake("transposed-key-weights", _with_matrices(lambda q, k, v: (q, k.T, v)), TRANSPOSED),
     Mistake("transposed-value-weights", _with_matrices(lambda q, k, v: (q, k, v.T)), TRANSPOSED),
-    Mistake("keys-for-values", _with_matrices(lambda q, k, v: (q, k, k)), _PROJECTION),
-    Mistake("queries-for-keys", _with_matrices(lambda q, k, v: (q, q, v)), _PROJECTION),
-    Mistake("keys-for-queries", _with_matrices(lambda q, k, v: (k, k, v)), _PROJECTION),
-    Mistake("keys-and-values-exchanged", _with_matrices(lambda q, k, v: (q, v, k)), _PROJECTION),
-    Mistake("queries-and-keys-exchanged", _with_matrices(lambda q, k, v: (k, q, v)), _PROJECTION),
+    Mistake(
+        "keys-for-values",
+        _with_matrices(lambda q, k, v: (q, k, k)),
+        _PROJECTION.format("the value is made with w_k"),
+    ),
+    Mistake(
+        "queries-for-keys",
+        _with_matrices(lambda q, k, v: (q, q, v)),
+        _PROJECTION.format("the key is made with w_q"),
+    ),
+    Mistake(
+        "keys-for-queries",
+        _with_matrices(lambda q, k, v: (k, k, v)),
+        _PROJECTION.format("the query is made with w_k"),
+    ),
+    Mistake(
+        "keys-and-values-exchanged",
+        _with_matrices(lambda q, k, v: (q, v, k)),
+        _PROJECTION.format("w_k and w_v are exchanged"),
+    ),
+    Mistake(
+        "queries-and-keys-exchanged",
+        _with_matrices(lambda q, k, v: (k, q, v)),
+        _PROJECTION.format("w_q and w_k are exchanged"),
+    ),
     Mistake(
         "query-not-projected",
         step_of(project=lambda x, at, w: (x + at, (x + at) @ w[1], (x + at) @ w[2])),
-        _PROJECTION,
+        _PROJECTION.format("the query is x + pe[t] itself, without w_q"),
     ),
     Mistake("residual", step_of(mix=lambda weights, k, values, x: x + weights @ values), _RESIDUAL),
     Mistake("token-added", _token_added, _RESIDUAL),

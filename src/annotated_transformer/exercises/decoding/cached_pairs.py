@@ -7,7 +7,12 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.exercises.decoding import cached_mistakes as say
-from annotated_transformer.exercises.decoding.cached_places import NO_POSITION, POSITION, ZERO
+from annotated_transformer.exercises.decoding.cached_places import (
+    FURTHER,
+    NO_POSITION,
+    ONE_BACK,
+    ZERO,
+)
 from annotated_transformer.exercises.decoding.cached_steps import (
     Cache,
     Projections,
@@ -31,13 +36,13 @@ def _transposed(x: Tensor, at: Tensor, w: Projections) -> Projections:
 
 _PLACES = (
     ("position-zero", _at(lambda t: 0), ZERO),
-    ("position-one-further", _at(lambda t: t + 1), POSITION),
-    ("position-one-back", _at(lambda t: max(t - 1, 0)), POSITION),
+    ("position-one-further", _at(lambda t: t + 1), FURTHER),
+    ("position-one-back", _at(lambda t: max(t - 1, 0)), ONE_BACK),
     ("no-position", _nowhere, NO_POSITION),
 )
 _OTHERS: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     ("unscaled", {"score": say.unscaled}, say.SCALE),
-    ("scaled-by-d", {"score": lambda q, keys: q @ keys.mT / q.size(-1)}, say.SCALE),
+    ("scaled-by-d", {"score": lambda q, keys: q @ keys.mT / q.size(-1)}, say.BY_D),
     ("own-key-missing", {"see": say.own_key_missing}, say.OWN_KEY),
     ("own-key-only", {"see": lambda every, new, cache: new}, say.OWN_ONLY),
     ("first-key-only", {"see": say.first_key_only}, say.CAUSAL),

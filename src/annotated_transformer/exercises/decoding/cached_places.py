@@ -17,11 +17,15 @@ from annotated_transformer.exercises.decoding.cached_steps import (
 )
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
-POSITION = (
-    "The new token is given the wrong position. With t tokens in the cache (axis 1 of the keys, "
-    "before the new one is appended) they sit at 0 ... t - 1, so it sits at t: add `pe[t]`, and "
-    "`pe[0]` only when there is no cache."
+_POSITION = (
+    "The new token is given the wrong position: {}. With t tokens in the cache (axis 1 of the "
+    "keys, before the new one is appended) they sit at 0 ... t - 1, so it sits at t: add `pe[t]`, "
+    "and `pe[0]` only when there is no cache."
 )
+
+FURTHER = _POSITION.format("`pe[t + 1]`, one too far (t counted after the new key was appended?)")
+
+ONE_BACK = _POSITION.format("`pe[t - 1]`, that of the last cached token")
 
 ZERO = (
     "The new token always gets `pe[0]`, as if it were the first. A step sees one token, but that "
@@ -214,12 +218,25 @@ PLACE_MISTAKES = (
         step_of(place=lambda x, pe, cache: -position(x, pe, cache)),
         "The position is subtracted. It is added: `x + pe[t]`.",
     ),
-    Mistake("position-one-further", _at(lambda t, x, keys: t + 1), POSITION),
-    Mistake("position-one-back", _at(lambda t, x, keys: max(t - 1, 0)), POSITION),
-    Mistake("position-minus-one-wrapped", _at(lambda t, x, keys: t - 1), POSITION),
-    Mistake("position-one", _at(lambda t, x, keys: 1), POSITION),
-    Mistake("last-row-of-pe", _at(lambda t, x, keys: -1), POSITION),
-    Mistake("position-from-the-end", _at(lambda t, x, keys: -t - 1), POSITION),
+    Mistake("position-one-further", _at(lambda t, x, keys: t + 1), FURTHER),
+    Mistake(
+        "position-one-further-with-a-cache",
+        _at(lambda t, x, keys: t + 1 if t else 0),
+        FURTHER,
+    ),
+    Mistake("position-one-back", _at(lambda t, x, keys: max(t - 1, 0)), ONE_BACK),
+    Mistake("position-minus-one-wrapped", _at(lambda t, x, keys: t - 1), ONE_BACK),
+    Mistake("position-one", _at(lambda t, x, keys: 1), _POSITION.format("always `pe[1]`")),
+    Mistake(
+        "last-row-of-pe",
+        _at(lambda t, x, keys: -1),
+        _POSITION.format("the last row of pe, `pe[-1]`"),
+    ),
+    Mistake(
+        "position-from-the-end",
+        _at(lambda t, x, keys: -t - 1),
+        _POSITION.format("counted from the end of pe"),
+    ),
     Mistake("position-of-batch", _at(lambda t, x, keys: keys.size(0) if t else 0), _AXIS_OF_T),
     Mistake("position-of-width", _at(lambda t, x, keys: keys.size(2) if t else 0), _AXIS_OF_T),
     Mistake(

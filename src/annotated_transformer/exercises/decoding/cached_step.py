@@ -174,7 +174,8 @@ CACHED_STEP = Exercise(
         "new token. It sits at position t, where t is the number of tokens in the cache (0 when "
         "the cache is None), so x + pe[t] is what is projected to query, key and value. It "
         "attends to itself and all cached tokens, with the usual scale. Return the output and the "
-        "cache with the new key and value appended; the given cache is not modified."
+        "cache with the new key and value appended; the dtype is kept, the given cache is not "
+        "modified."
     ),
     objective="Generate without recomputing the past, and put the new token in its right place.",
     prerequisite="attention.scaled_dot_product",
@@ -211,6 +212,11 @@ CACHED_STEP = Exercise(
             "positions that are all zero, 2 sentences, 4 cached tokens, d = 3",
             _without_positions,
             isolates="the attention and the cache: all positions are zero",
+        ),
+        _step(
+            "2 sentences, 2 cached tokens, d = 1",
+            *(2, 1, 2, 5),
+            isolates="everything but the scale: with d = 1 it is 1",
         ),
         _step("2 sentences, 3 cached tokens, d = 4", 2, 4, 3, 9, gradient="noted"),
         _step("3 sentences, 5 cached tokens, d = 2", 3, 2, 5, 9),

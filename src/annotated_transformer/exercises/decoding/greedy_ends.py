@@ -53,6 +53,12 @@ _ONE_STEP_LATE = (
     "right after writing the token, before the model is asked again."
 )
 
+_ONE_STEP = (
+    "A row gets pad only in the step right behind its eos and then goes on with ordinary tokens: "
+    "whether it is done is told from the last token alone, `done = token == eos`. Remember it for "
+    "good, `done = done | (token == eos)`."
+)
+
 _LAST_LOST = (
     "The loop is left before the last column is written, so the eos that ends the longest sentence "
     "is missing. Append the token first, then test `done.all()`."
@@ -121,12 +127,16 @@ END_MISTAKES = (
     Mistake("not-frozen", decoder_of(freeze=_unfrozen), _NOT_FROZEN),
     Mistake("not-frozen-not-stopped", decoder_of(freeze=_unfrozen, stop=_never), _NOT_FROZEN),
     Mistake("not-frozen-stopped-at-once", decoder_of(freeze=_unfrozen, stop=_at_once), _AT_ONCE),
+    Mistake("frozen-for-one-step", decoder_of(freeze=_frozen_by_last), _ONE_STEP),
     Mistake(
-        "frozen-for-one-step",
-        decoder_of(freeze=_frozen_by_last),
-        "A row gets pad only in the step right behind its eos and then goes on with ordinary "
-        "tokens: whether it is done is told from the last token alone. Remember it for good, "
-        "`done = done | (token == eos)`.",
+        "frozen-for-one-step-stopped-at-once",
+        decoder_of(freeze=_frozen_by_last, stop=_at_once),
+        _ONE_STEP,
+    ),
+    Mistake(
+        "frozen-for-one-step-never-stopped",
+        decoder_of(freeze=_frozen_by_last, stop=_never),
+        _ONE_STEP + " Besides, decoding does not stop when every row has emitted eos.",
     ),
     Mistake("filled-with-eos", decoder_of(freeze=_tokens_repeated), _FILLED),
     Mistake(

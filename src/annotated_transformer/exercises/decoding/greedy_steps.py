@@ -48,6 +48,8 @@ def scripted(
             noise[token] = 3.0 + (2 * row + steps) % 5 / 4
             return [level + number for number in noise]
 
+        rows = "; ".join(f"row {row}: {list(said)}" for row, said in enumerate(scripts))
+        next_logits.__name__ = f"whose largest logits are, step after step, {rows}"
         return call(next_logits, len(scripts), *arguments)
 
     return Case(name, make, isolates=isolates, dtype=dtype)

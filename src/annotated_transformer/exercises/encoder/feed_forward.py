@@ -99,10 +99,10 @@ FEED_FORWARD = Exercise(
     statement=(
         "Equation (2) of the paper: a linear map to d_ff features, ReLU, a linear map back to d. "
         "The weights are used as x @ w. No dropout, no residual. x may have any number of "
-        "leading axes. Inputs are left untouched."
+        "leading axes. The dtype is kept, inputs are left untouched."
     ),
     objective="Write the half of a layer that works on each word alone.",
-    prerequisite="Section 3.3 of the paper; encoder.layer_norm",
+    prerequisite="Section 3.3 of the paper",
     hints=(
         "FFN(x) = max(0, x W_1 + b_1) W_2 + b_2. What exactly stands inside the max?",
         "Of which shape is x W_1 + b_1? The ReLU works there, and only there.",

@@ -113,8 +113,8 @@ ENCODER_LAYER = Exercise(
         "the feed-forward network, each followed by residual and norm (post-norm), without "
         "dropout. self_attn is a callable (query, key, value, mask), ffn a callable of one "
         "tensor, norms a list of two callables, the first for self-attention and the second for "
-        "the feed-forward network. mask is boolean, (B, 1, 1, n), True = may attend. x is left "
-        "untouched."
+        "the feed-forward network. mask is boolean, (B, 1, 1, n), True = may attend. The dtype is "
+        "kept, x is left untouched."
     ),
     objective="Assemble an encoder layer in the order of figure 1, with the mask where it belongs.",
     prerequisite="encoder.sublayer_connection; multihead.attention; masks.padding",

@@ -69,6 +69,11 @@ def _case(
     return Case(name, make, isolates=isolates, stage=stage, dtype=dtype, gradient=gradient)
 
 
+def _plain_with_eps(generator: torch.Generator, dtype: torch.dtype) -> Call:
+    x = drawn(generator, dtype, 2, 3)
+    return call(x, torch.ones(3, dtype=dtype), torch.zeros(3, dtype=dtype), 0.5)
+
+
 def _plain(generator: torch.Generator, dtype: torch.dtype) -> Call:
     x = torch.tensor([[1.0, 2.0, 6.0], [0.0, -4.0, -2.0]], dtype=dtype)
     return call(x, torch.ones(3, dtype=dtype), torch.zeros(3, dtype=dtype), 1e-6)
@@ -98,7 +103,7 @@ LAYER_NORM = Exercise(
         "of x is kept and the inputs are left untouched."
     ),
     objective="Write layer normalisation exactly, and tell it from its near relatives.",
-    prerequisite="Section 3.1 of the paper; masks.find_bug",
+    prerequisite="Section 3.1 of the paper",
     hints=(
         "x is (2, 3, 512): two sentences, three words. How many means are there, and over which "
         "axis is each taken?",
@@ -134,6 +139,11 @@ LAYER_NORM = Exercise(
             *(2, 3),
             eps=0.5,
             isolates="eps: it is large enough to be seen",
+        ),
+        Case(
+            "eps = 0.5, gain 1, shift 0, x of shape (2, 3)",
+            _plain_with_eps,
+            isolates="eps alone: the gain is 1 and the shift is 0",
         ),
         _case("x of shape (2, 5)", 2, 5, eps=1e-6, gradient="noted"),
         _case(

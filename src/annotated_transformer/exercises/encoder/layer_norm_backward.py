@@ -114,7 +114,7 @@ LAYER_NORM_BACKWARD = Exercise(
         "The forward pass is y = (x - mean) / sqrt(variance + eps) for each row of x: mean and "
         "population variance over the d features, gain 1 and shift 0. grad is the gradient of the "
         "loss with respect to y. Return the gradient with respect to x, (n, d). Derive it by "
-        "hand; autograd may check you. The inputs are left untouched."
+        "hand; autograd may check you. The dtype is kept, the inputs are left untouched."
     ),
     objective=(
         "Carry a gradient through a mean and a variance, and see what the normalisation takes "
@@ -125,7 +125,8 @@ LAYER_NORM_BACKWARD = Exercise(
         "Change one feature x_j a little. In how many places of the formula does it appear, and "
         "which of the d outputs change?",
         "Three paths lead from x_j to the outputs: directly, through the mean, and through the "
-        "variance. Differentiate each; `(x - mean) / root` is y again.",
+        "variance. Differentiate each; `(x - mean) / root` is y again. The variance moves by "
+        "2 (x_j - mean) / d with x_j, since the deviations add up to 0.",
         "(grad - mean(grad) - y · mean(grad · y)) / sqrt(variance + eps), the means over the "
         "features.",
     ),

@@ -67,6 +67,15 @@ def silent_network(generator: torch.Generator, dtype: torch.dtype, d: int) -> Ne
     return feed_forward_returning_zeros
 
 
+def no_norm(generator: torch.Generator, dtype: torch.dtype, d: int) -> Norm:
+    """A norm that returns what it is given."""
+
+    def norm_that_does_nothing(x: Tensor) -> Tensor:
+        return x.clone()
+
+    return norm_that_does_nothing
+
+
 def norm_part(generator: torch.Generator, dtype: torch.dtype, d: int) -> Norm:
     """A layer normalisation with a gain and a shift of its own."""
     gamma, beta = gain_and_shift(generator, dtype, d)

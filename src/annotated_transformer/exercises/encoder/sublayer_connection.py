@@ -169,7 +169,8 @@ SUBLAYER_CONNECTION = Exercise(
         "The paper's post-norm: LayerNorm(x + Sublayer(x)), without dropout. sublayer is any "
         "function of one tensor, attention or feed-forward, and is called once. The layer "
         "normalisation is that of encoder.layer_norm: over the d features of each word, "
-        "population variance, eps inside the root, gain gamma and shift beta. x is left untouched."
+        "population variance, eps inside the root, gain gamma and shift beta. The "
+        "dtype is kept, x is left untouched."
     ),
     objective=(
         "Wrap a sub-layer as the paper does, and say what pre-norm, drawn in most later "

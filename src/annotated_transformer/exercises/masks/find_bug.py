@@ -61,7 +61,7 @@ def _by_triangles(source: Tensor, target: Tensor, prefix_length: int, pad_id: in
     return real_source, real_target.tril(), real_target.logical_and(visible), real_source
 
 
-_ARE = {False: "is", True: "are"}
+_AND_OTHERS = " More than one of the four lines is wrong: after this one look at the others."
 
 
 def _masks_with(faults: tuple[Fault, ...]) -> Callable[..., Masks]:
@@ -82,9 +82,7 @@ def _masks_by(rules: dict[str, MaskRule]) -> Callable[..., Masks]:
 
 def _mistake(faults: tuple[Fault, ...]) -> Mistake:
     name = "+".join(f"{fault.mask}-{fault.name}" for fault in faults)
-    further = len(faults) - 1
-    others = f" After it, {further} more of the four {_ARE[further > 1]} to be repaired."
-    sentence = faults[0].sentence + (others if further else "")
+    sentence = faults[0].sentence + (_AND_OTHERS if len(faults) > 1 else "")
     return Mistake(name, _masks_with(faults), sentence)
 
 
@@ -108,7 +106,7 @@ def _starter(listing: tuple[Fault, ...]) -> str:
     lines = "\n".join(f"    {fault.mask} = {fault.line}" for fault in listing)
     return (
         "def four_masks(source, target, prefix_length, pad_id=0):\n"
-        '    """Four masks, True = may attend; one operator is wrong in each line."""\n'
+        '    """Four masks, True = may attend; one operator or index is wrong in each line."""\n'
         "    position = torch.arange(target.size(1))\n"
         f"{lines}\n"
         "    return encoder_only, decoder_only, prefix_model, cross_attention"
@@ -116,12 +114,12 @@ def _starter(listing: tuple[Fault, ...]) -> str:
 
 
 _STATEMENT = """\
-Four masks, and in each line one operator is wrong. Repair it and return the four masks.
+Four masks, and in each line one operator or index is wrong. Repair it and return the four masks.
 
 encoder_only: every token of `source` sees every real token of it (BERT).
 decoder_only: a token of `target` sees itself and what stands before it, no padding (GPT).
 prefix_model: as decoder_only, but the first `prefix_length` positions are visible to \
-all (a prefix language model): between the two.
+all (a prefix language model).
 cross_attention: a token of `target` sees every real token of `source` (the paper's decoder).
 
 source is a LongTensor (B, n_s), target (B, n_t); True = may attend. Shapes: (B, 1, 1, n_s), \

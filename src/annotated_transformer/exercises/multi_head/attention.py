@@ -138,6 +138,17 @@ def _by_concatenating(
     return torch.cat(heads, dim=-1) @ w_o
 
 
+def _only_the_mask(generator: torch.Generator, dtype: torch.dtype) -> Call:
+    """Nothing else can be wrong: one tensor, d_k = 1, symmetric weights, the identity for w_o."""
+    x = torch.randn(2, 4, 4, generator=generator, dtype=torch.float64).to(dtype)
+    drawn = torch.randn(3, 4, 4, generator=generator, dtype=torch.float64).to(dtype)
+    weights = ((drawn + drawn.mT) / 2).unbind(0)
+    identity = torch.eye(4, dtype=dtype)
+    return call(
+        x, x.clone(), x.clone(), *(w.clone() for w in weights), identity, 4, _UNEVEN.clone()
+    )
+
+
 def _case(
     name: str,
     batch: int,
@@ -188,6 +199,7 @@ def _mask(rows: list[list[int]]) -> Tensor:
 
 
 _PADDING = _mask([[1, 1, 1, 0, 0], [0, 1, 0, 1, 1]])[:, None, None, :]
+_UNEVEN = _mask([[1, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 0], [0, 0, 1, 0]])
 _CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 _LEFT_PADDED = _mask([[0, 0, 1, 1], [1, 1, 0, 1]])[:, None, None, :] & _CAUSAL
 _BY_HEAD = torch.stack(
@@ -212,7 +224,9 @@ MULTI_HEAD_ATTENTION = Exercise(
         "Project query, key and value (`x @ w`), split each into n_heads heads of d_k = d / "
         "n_heads columns, let every head attend for itself (scaled by sqrt(d_k)), put the heads "
         "side by side again and project with w_o. mask True = may attend; a query that may attend "
-        "to nothing gets zeros. No biases, no dropout. Inputs untouched, gradients flow."
+        "to nothing gets zeros. No biases, no dropout. The dtype is kept, inputs untouched. With "
+        "torch operations gradients must flow through it (no `detach`); an answer in NumPy is "
+        "accepted with a remark."
     ),
     objective="Put the pieces together into the layer that every Transformer block uses.",
     prerequisite="attention.scaled_dot_product, multihead.split_heads, multihead.merge_heads",
@@ -278,6 +292,20 @@ MULTI_HEAD_ATTENTION = Exercise(
             16,
             4,
             isolates="the transposes: all axes have the same length, so none raises an error",
+        ),
+        _case(
+            "one sentence of 3 queries and 4 keys, d = 4, 4 heads of width 1",
+            1,
+            3,
+            4,
+            4,
+            4,
+            isolates="splitting and merging: with d_k = 1 the scale is 1",
+        ),
+        Case(
+            "self-attention with a mask of (4, 4), 4 heads of width 1, symmetric weights, w_o = 1",
+            _only_the_mask,
+            isolates="the mask alone: query, key and value are one tensor, and the scale is 1",
         ),
         _case(
             "padded keys: 2 sentences, 3 queries, 5 keys, d = 8, 2 heads, a mask of (2, 1, 1, 5)",

@@ -205,7 +205,7 @@ MERGE_HEADS = Exercise(
     signature="merge_heads(x: (B, h, n, d_k)) -> (B, n, h*d_k)",
     statement=(
         "Undo the splitting: for every token put its heads side by side, head 0 first, so that "
-        "column i*d_k + j of the result is column j of head i."
+        "column i*d_k + j of the result is column j of head i. The dtype is kept."
     ),
     objective="Concatenate the heads of every token, the last step before W^O.",
     prerequisite="multihead.split_heads",

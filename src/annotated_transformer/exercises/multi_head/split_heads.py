@@ -69,13 +69,20 @@ def _reversed_heads(x: Tensor, h: int) -> Tensor:
     return x.reshape(batch, n, h, d // h).flip(2).transpose(1, 2)
 
 
+_VIEW_ONLY = (
+    "The tensor is reshaped to (B, h, n, d_k) directly, without a transpose: the shape is right, "
+    "but a head gets whole tokens one after the other instead of its columns of every token, so "
+    "positions are mixed. First `reshape(B, n, h, d_k)`, then `transpose(1, 2)`."
+)
+
 SPLIT_MISTAKES = (
     Mistake(
-        "view-only",
-        lambda x, h: x.reshape(x.size(0), h, x.size(1), x.size(2) // h),
-        "The tensor is reshaped to (B, h, n, d_k) directly, without a transpose: the shape is "
-        "right, but a head gets whole tokens one after the other instead of its columns of every "
-        "token, so positions are mixed. First `reshape(B, n, h, d_k)`, then `transpose(1, 2)`.",
+        "view-only", lambda x, h: x.reshape(x.size(0), h, x.size(1), x.size(2) // h), _VIEW_ONLY
+    ),
+    Mistake(
+        "view-only-of-what-is-contiguous",
+        lambda x, h: x.view(x.size(0), h, x.size(1), x.size(2) // h),
+        _VIEW_ONLY,
     ),
     Mistake(
         "interleaved-columns",
@@ -250,7 +257,8 @@ SPLIT_HEADS = Exercise(
     signature="split_heads(x: (B, n, d_model), n_heads: int) -> (B, n_heads, n, d_k)",
     statement=(
         "Cut the last axis of x into n_heads runs of d_k = d_model / n_heads columns and move the "
-        "heads before the positions: head i holds columns i*d_k to (i+1)*d_k of every token."
+        "heads before the positions: head i holds columns i*d_k to (i+1)*d_k of every token. The "
+        "dtype is kept."
     ),
     objective="Give every head its columns of every token, and know why a view alone does not.",
     prerequisite="attention.scaled_dot_product",

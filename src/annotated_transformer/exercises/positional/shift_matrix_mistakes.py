@@ -184,6 +184,12 @@ _ODD = (
         "`M ** k` raises every *entry* to the power k. k steps are k matrix products, "
         "`torch.linalg.matrix_power`, or each angle times k.",
     ),
+    Mistake(
+        "identity-times-k",
+        lambda k, d: k * torch.eye(d),
+        "This is k times the identity: it makes an encoding k times as long and turns nothing. A "
+        "shift turns each pair and keeps its length: a block [[cos, sin], [-sin, cos]].",
+    ),
     Mistake("encoding-of-k", _encoded, _NOT_A_MATRIX),
     Mistake("encoding-of-k-in-a-row", lambda k, d: _encoded(k, d)[None], _NOT_A_MATRIX),
     Mistake("encoding-of-k-in-a-column", lambda k, d: _encoded(k, d)[:, None], _NOT_A_MATRIX),

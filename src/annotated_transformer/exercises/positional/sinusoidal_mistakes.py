@@ -48,6 +48,11 @@ def _encoding(
     return result(layout(pair[0](of_sine), pair[1](of_cosine)).to(dtype))
 
 
+def _seeded() -> torch.Generator:
+    """The numbers that a check's own state gives, without drawing from the reader's."""
+    return torch.Generator().manual_seed(0)
+
+
 _DOUBLED = (
     "The exponent is twice too large, 4i / d_model. `arange(0, d_model, 2)` already holds the "
     "values 2i: divide them by d_model without doubling them again."
@@ -147,15 +152,44 @@ def _exchanged(n_positions: int, d_model: int) -> Any:
     return _encoding(d_model, n_positions)
 
 
+_ROW = (
+    "The positions stand in a row, as the speeds do, so the first meets the first and the second "
+    "the second. Every position has to meet every speed: positions need a column, `pos[:, None]` "
+    "of shape (n_positions, 1)."
+)
+
+
+def _angles_in_a_row(n_positions: int, d_model: int) -> Tensor:
+    return torch.arange(n_positions) / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+
+
+def _filled_from_a_row(n_positions: int, d_model: int) -> Tensor:
+    angle = _angles_in_a_row(n_positions, d_model)
+    encoding = torch.zeros(n_positions, d_model)
+    encoding[:, 0::2], encoding[:, 1::2] = angle.sin(), angle.cos()
+    return encoding
+
+
+def _stacked_from_a_row(n_positions: int, d_model: int) -> Tensor:
+    angle = _angles_in_a_row(n_positions, d_model)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+
+
 _ODD = (
+    Mistake("positions-in-a-row", _filled_from_a_row, _ROW),
+    Mistake("positions-in-a-row-and-stacked", _stacked_from_a_row, _ROW),
     Mistake(
         "arguments-exchanged",
         _exchanged,
         "The arguments are exchanged: rows are counted by d_model, columns by n_positions. The "
         "first argument is the number of positions, which are the rows.",
     ),
-    Mistake("random", lambda n, d: torch.randn(n, d), _RANDOM),
-    Mistake("random-between-0-and-1", lambda n, d: torch.rand(n, d), _RANDOM),
+    Mistake("random", lambda n, d: torch.randn(n, d, generator=_seeded()), _RANDOM),
+    Mistake(
+        "random-between-0-and-1",
+        lambda n, d: torch.rand(n, d, generator=_seeded()),
+        _RANDOM,
+    ),
     Mistake(
         "zeros",
         lambda n, d: torch.zeros(n, d),
@@ -163,7 +197,7 @@ _ODD = (
     ),
 )
 
-_PROBES = ((2, 4), (4, 2), (3, 6), (3, 16), (10, 8), (40, 12))
+_PROBES = ((2, 4), (4, 2), (3, 6), (3, 16), (10, 8), (3, 12), (40, 4))
 
 
 def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:

@@ -116,6 +116,19 @@ _WRONG: tuple[tuple[str, str, float, str], ...] = (
     ),
     (
         "longest",
+        "exponent-multiplied",
+        _TURN * 10000 * 510 / 512,
+        "10000 is multiplied by 510 / 512 here. 510 / 512 is the exponent: 2π · 10000^(510/512).",
+    ),
+    (
+        "longest",
+        "exponent-multiplied-no-turn",
+        10000 * 510 / 512,
+        "10000 is multiplied by 510 / 512 here, which is the exponent, and 2π is missing: "
+        "2π · 10000^(510/512).",
+    ),
+    (
+        "longest",
         "last-pair-no-turn",
         _LAST,
         "10000^(510/512) has the right exponent, but " + _NO_TURN,

@@ -18,8 +18,11 @@ from annotated_transformer.exercises.reports.showing import (
     differing,
     excerpt,
     first_place,
+    printed,
     show_number,
     shown_on,
+    where_printed,
+    without_noise,
 )
 
 STYLE = """<style>
@@ -119,8 +122,8 @@ def report_card(report: Report) -> Card:
     if report.diagnosis:
         inner.append(prose(f"Why: {report.diagnosis}"))
     if report.printed and not report.passed:
-        printed = html.escape(report.printed.strip()[:300])
-        inner.append(f"<p>Your code printed:</p><pre>{printed}</pre>")
+        text = html.escape(printed(report))
+        inner.append(f"<p>Your code printed{where_printed(report)}:</p><pre>{text}</pre>")
     inner += [prose(f"Note: {note}") for note in report.notes]
     if report.next_hint:
         inner.append(prose(calls_as_code(report.next_hint)))
@@ -137,9 +140,10 @@ def _both(report: Report) -> str:
         text = "\n".join(both_as_text(report))
         return f"<pre>{html.escape(text)}</pre>"
     at = first_place(wrong)
+    expected, got = without_noise(report.expected, report.got, report.tolerance)
     parts = [
-        matrix("Expected", report.expected, at),
-        matrix("Got (≠ marks what differs)", report.got, at, wrong),
+        matrix("Expected", expected, at),
+        matrix("Got (≠ marks what differs)", got, at, wrong),
     ]
     return f'<div class="at-pair">{"".join(parts)}</div>'
 

@@ -13,6 +13,7 @@ from annotated_transformer.exercises.grader.values import Array, Foreign
 
 MAX_NUMBERS = 30  # of a tensor shown in full
 MAX_SHOWN = 64  # rows x columns of a larger one that are shown at most
+NOISE = {"float64": 1e-14, "float32": 1e-9}  # what a sum that should be 0 may come to
 BLOCK = 8  # rows, and columns, of the part of a larger one
 
 
@@ -57,7 +58,37 @@ def show_value(value: Any, at: tuple[int, ...] = ()) -> str:
         return value.class_name
     if _holds_arrays(value):
         return "[" + ", ".join(show_value(item) for item in value) + "]"
-    return _shortened(repr(value))
+    return _shortened(repr(_rounded(value)))
+
+
+def _rounded(value: Any) -> Any:
+    """Plain numbers without the last digits, which are rounding errors."""
+    if isinstance(value, float):
+        return float(f"{value:.10g}") + 0.0  # and no negative zero
+    if isinstance(value, (list, tuple)):
+        return type(value)(_rounded(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return value
+
+
+def without_noise(expected: Array, got: Array, tolerance: Tolerance) -> tuple[Array, Array]:
+    """Both arrays with 0 for what is as good as 0: rounding errors look like results."""
+    wrong = differing(expected, got, tolerance)
+    if wrong is None or expected.dtype not in NOISE or got.dtype not in NOISE:
+        return expected, got
+    assert expected.array is not None
+    assert got.array is not None
+    finite = np.abs(expected.array[np.isfinite(expected.array)])
+    margin = tolerance.relative * float(finite.max(initial=0.0)) / 100
+    margin = max(margin, NOISE[expected.dtype], tolerance.absolute or 0.0)
+    zero, zero_too = np.abs(expected.array) <= margin, (np.abs(got.array) <= margin) & ~wrong
+    if (wrong & zero & (np.abs(got.array) <= margin)).any():
+        return expected, got  # what differs must be seen to differ
+    return (
+        replace(expected, array=np.where(zero, 0, expected.array)),
+        replace(got, array=np.where(zero_too, 0, got.array)),
+    )
 
 
 def show_pair(expected: Any, got: Any, tolerance: Tolerance) -> tuple[str, str]:
@@ -67,6 +98,8 @@ def show_pair(expected: Any, got: Any, tolerance: Tolerance) -> tuple[str, str]:
         one, other = (f"[{', '.join(texts)}]" for texts in zip(*shown, strict=True))
         return one, other
     at = first_place(differing(expected, got, tolerance))
+    if at:
+        expected, got = without_noise(expected, got, tolerance)
     return show_value(expected, at), show_value(got, at)
 
 
@@ -136,7 +169,7 @@ def show_number(value: Any, dtype: str) -> str:
     if isinstance(value, complex):
         return f"{value:.4g}"
     if not np.isfinite(value) or value == 0:
-        return str(value).replace("nan", "NaN")
+        return str(value + 0.0).replace("nan", "NaN")
     return f"{value:.4f}" if 1e-3 <= abs(value) < 1e5 else f"{value:.3e}"
 
 
@@ -150,6 +183,16 @@ def shown_on(report: Report) -> str:
     if report.given == report.case:
         return f"Shown on {report.case}."
     return "The input:" if report.rung == "other" else f"Shown on {report.case}:"
+
+
+def printed(report: Report) -> str:
+    """The start of what the candidate printed on the input that is shown."""
+    return _shortened(report.printed.strip())
+
+
+def where_printed(report: Report) -> str:
+    """On the input that is shown, where one is."""
+    return " on this input" if report.given else ""
 
 
 def both_as_text(report: Report) -> list[str]:
@@ -171,7 +214,7 @@ def _lines(report: Report) -> list[str]:
     if report.diagnosis:
         lines.append(f"Why: {report.diagnosis}")
     if report.printed and not report.passed:
-        lines.append(f"Your code printed: {_shortened(report.printed.strip())}")
+        lines.append(f"Your code printed{where_printed(report)}: {printed(report)}")
     lines += [f"Note: {note}" for note in report.notes]
     if report.next_hint:
         lines.append(report.next_hint)

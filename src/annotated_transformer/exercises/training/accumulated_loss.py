@@ -136,7 +136,7 @@ ACCUMULATED_LOSS = Exercise(
         "A batch that does not fit into memory is cut into micro-batches. Return the loss one big "
         "batch would give: the mean cross-entropy (plain, not smoothed) over all non-pad tokens of "
         "all micro-batches. Every micro-batch has at least one such token. The result is a scalar "
-        "in nats."
+        "in nats, in the dtype of the logits."
     ),
     objective="Accumulate gradients so that the result does not depend on how a batch was cut.",
     prerequisite="training.label_smoothing_loss",

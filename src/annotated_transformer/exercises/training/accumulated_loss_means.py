@@ -1,6 +1,7 @@
 """Mistakes of `training.accumulated_loss` in the mean over micro-batches."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -52,6 +53,14 @@ def _running_count_of_means(losses: Tensors, real: Tensors) -> Tensor:
     return (means / torch.arange(1, len(means) + 1)).sum()
 
 
+def _divided_each_time(losses: Tensors, real: Tensors) -> Tensor:
+    """The running total is divided by the tokens of each micro-batch in turn."""
+    total = torch.zeros_like(losses[0].sum())
+    for part, kept in zip(losses, real, strict=True):
+        total = (total + part.sum()) / kept.sum()
+    return total
+
+
 def _over(divisor: Callable[[Tensors, Tensors], Any]) -> Candidate:
     return combined_with(lambda losses, real: total_of(losses) / divisor(losses, real))
 
@@ -74,6 +83,20 @@ _DIVISOR = (
     "are not pad, in all micro-batches together."
 )
 _ONE = "Only the {} micro-batch counts. The loss is the mean over the tokens of all of them."
+
+
+_PLACES = (
+    ("last", -1, "the total is overwritten in the loop, `=` for `+=`"),
+    ("first", 0, "the others are never added"),
+)
+
+
+def _sum_by_all_tokens(place: int, losses: Tensors, real: Tensors) -> Tensor:
+    return losses[place].sum() / total_of(real)
+
+
+def _mean_by_micro_batches(place: int, losses: Tensors, real: Tensors) -> Tensor:
+    return means_of(losses, real)[place] / len(losses)
 
 
 MEANS = (
@@ -178,6 +201,31 @@ MEANS = (
         "last-only",
         combined_with(lambda losses, real: means_of(losses, real)[-1]),
         _ONE.format("last") + " Is the loss overwritten, `=` for `+=`?",
+    ),
+    *(
+        Mistake(
+            f"{which}-sum-by-all-tokens",
+            combined_with(partial(_sum_by_all_tokens, place)),
+            f"The sum of the {which} micro-batch alone is divided by the tokens of all: {why}. Add "
+            "up the sums of all micro-batches before dividing.",
+        )
+        for which, place, why in _PLACES
+    ),
+    *(
+        Mistake(
+            f"{which}-mean-by-micro-batches",
+            combined_with(partial(_mean_by_micro_batches, place)),
+            f"The mean of the {which} micro-batch alone is divided by the number of micro-batches: "
+            f"{why}. Besides, it is no mean of means that is asked for: add up the losses of all "
+            "tokens and divide once by all real tokens.",
+        )
+        for which, place, why in _PLACES
+    ),
+    Mistake(
+        "divided-each-time",
+        combined_with(_divided_each_time),
+        "The running total is divided inside the loop, by the tokens of each micro-batch, so what "
+        "was divided before is divided again. Divide once, after the loop, by all real tokens.",
     ),
     Mistake(
         "last-missing",

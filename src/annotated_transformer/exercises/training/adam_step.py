@@ -170,6 +170,15 @@ CASES = (
     _case("shape (6,), step 3, eps 0.5", (6,), 3, 0.2, (0.9, 0.98), 0.5),
     _case("shape (6,), step 4, betas (0.2, 0.95)", (6,), 4, 0.2, (0.2, 0.95)),
     _case("shape (4,), step 5000, lr 0.05", (4,), 5000, 0.05),
+    _case(
+        "shape (4,), step 5000, eps 0.3",
+        (4,),
+        5000,
+        0.5,
+        (0.9, 0.98),
+        0.3,
+        isolates="eps without the corrections, which are 1 by now",
+    ),
     _case("a single number, shape (1,), step 2", (1,), 2, 0.4),
     _case("float32, shape (3, 2), step 5", (3, 2), 5, 0.5, stage="other", dtype=torch.float32),
 )
@@ -189,7 +198,8 @@ ADAM_STEP = Exercise(
         "its square: m = beta_1 m + (1 - beta_1) grad, v = beta_2 v + (1 - beta_2) grad^2. Correct "
         "both for their start at 0, by 1 - beta^step, and move param by lr * m_hat / "
         "(sqrt(v_hat) + eps). Return (param, m, v) as new tensors; m and v are the raw "
-        "(uncorrected) moments; eps is added to the root. The given tensors are not changed."
+        "(uncorrected) moments; eps is added to the root. The dtype is kept, the given tensors are "
+        "not changed."
     ),
     objective="Say what Adam keeps, what it corrects, and why the first step has the size lr.",
     prerequisite="training.noam_rate",

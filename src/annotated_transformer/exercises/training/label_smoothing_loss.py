@@ -112,6 +112,13 @@ CASES = (
         0.0,
         isolates="the plain cross-entropy, since eps is 0",
     ),
+    _case(
+        "eps 0, sentences of 3 and 1 tokens",
+        [[3, 5, 2], [6, 0, 0]],
+        7,
+        0.0,
+        isolates="the mean alone: eps is 0, and 4 of 6 positions count",
+    ),
     _case("logits (2, 3, 7), sentences of 3 and 1 tokens", [[3, 5, 2], [6, 0, 0]], 7),
     _case("logits (2, 4, 6), eps 0.3, no padding", [[5, 1, 3, 2], [4, 4, 1, 2]], 6, 0.3),
     _case("V = 3, eps 0.5", [[1, 2, 0], [2, 1, 2]], 3, 0.5),
@@ -151,7 +158,7 @@ LABEL_SMOOTHING_LOSS = Exercise(
         "Cross-entropy against q: 1-eps on the target, eps/(V-2) on every other token except pad, "
         "0 on pad; the mean over non-pad targets. (The V-2 convention of the annotated "
         "Transformer, not Szegedy's eps/V.) The softmax goes over all V tokens. The result is a "
-        "scalar tensor in nats; at least one target is not pad."
+        "scalar in nats; at least one target is not pad."
     ),
     objective="Write the loss of the paper's training, and know which of its variants one has.",
     prerequisite="training.shift_targets",

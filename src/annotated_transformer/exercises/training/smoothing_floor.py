@@ -73,7 +73,7 @@ SMOOTHING_FLOOR = Exercise(
     hints=(
         "The loss is -(q * log p).sum(), and p may be chosen freely. Would a model that is certain "
         "of the target pay nothing?",
-        "The cross-entropy against q is lowest where p = q, and is then the entropy of q.",
+        "Among all p, which one makes the cross-entropy -(q * log p).sum() smallest? Put it in.",
         "-sum q ln q has two kinds of terms: one token with 1-eps, and V-2 tokens with eps/(V-2) "
         "each, whose weights add up to eps.",
     ),

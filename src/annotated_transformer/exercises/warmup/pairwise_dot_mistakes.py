@@ -8,6 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.exercises.exercise import Mistake
 from annotated_transformer.exercises.faults import Fault, single
+from annotated_transformer.exercises.warmup.pairwise_dot_matrices import FOR_TWO_MATRICES
 from annotated_transformer.exercises.warmup.pairwise_dot_numbers import OTHER_NUMBERS, product
 
 
@@ -73,6 +74,10 @@ _THREE_AXES = (
     "This takes exactly three axes (`permute(0, 2, 1)`, `bmm`, `bnd,bmd->bnm`). None "
     "or several may stand before the last two: `a @ b.transpose(-2, -1)` serves all."
 )
+_FOUR_AXES = (
+    "This takes exactly four axes (`permute(0, 1, 3, 2)`, `bhnd,bhmd->bhnm`). None or "
+    "several may stand before the last two: `a @ b.transpose(-2, -1)` serves all."
+)
 _OTHER_AXIS = (
     "The products are added up over the rows. A dot product adds up over the last axis, d, and "
     "leaves a number for each pair of rows: (..., n, m)."
@@ -112,8 +117,7 @@ MISTAKES = (
             Fault(
                 "four-axes-only",
                 {"of_b": lambda b: b.permute(0, 1, 3, 2), "combine": torch.matmul},
-                "This takes exactly four axes (`permute(0, 1, 3, 2)`, `bhnd,bhmd->bhnm`). None or "
-                "several may stand before the last two: `a @ b.transpose(-2, -1)` serves all.",
+                _FOUR_AXES,
             ),
             Fault(
                 "first-and-last-axis",
@@ -125,6 +129,16 @@ MISTAKES = (
                 "three-axes-counted-from-the-left",
                 {"combine": lambda a, b: torch.bmm(a, b.transpose(1, 2))},
                 _THREE_AXES,
+            ),
+            Fault(
+                "three-axes-by-name",
+                {"combine": lambda a, b: torch.einsum("bnd,bmd->bnm", a, b)},
+                _THREE_AXES,
+            ),
+            Fault(
+                "four-axes-by-name",
+                {"combine": lambda a, b: torch.einsum("bhnd,bhmd->bhnm", a, b)},
+                _FOUR_AXES,
             ),
             Fault(
                 "numpys-dot",
@@ -197,8 +211,9 @@ MISTAKES = (
             Fault(
                 "matrices-only",
                 {"combine": lambda a, b: torch.einsum("nd,md->nm", a, b)},
-                "The product takes matrices only (`mm`, `t()`, `nd,md->nm`). Leading axes have to "
-                "go along: `@` with `transpose(-2, -1)`, or `...nd,...md->...nm`.",
+                "The product takes matrices only (`mm`, `t()`, `nd,md->nm`, `torch.dot` of two "
+                "rows). Leading axes have to go along: `@` with `transpose(-2, -1)`, or "
+                "`...nd,...md->...nm`.",
             ),
             Fault(
                 "of-a-transposed",
@@ -315,6 +330,7 @@ MISTAKES = (
             ),
         ),
     ),
+    *FOR_TWO_MATRICES,
     Mistake(
         "in-place",
         _in_place,

@@ -282,7 +282,7 @@ def _about(draw: Draw, letters: str) -> str:
 
 def _statement(draw: Draw) -> str:
     listing = "\n".join(
-        f"{letter} = {draw.text(rewrite.code)}"
+        f"- {letter} = {draw.text(rewrite.code)}"
         for letter, rewrite in zip(LETTERS, draw.shown, strict=True)
     )
     rows = ", ".join(

@@ -1,0 +1,81 @@
+"""What a workbook says around its exercises, for a reader whose chapter is not beside them."""
+
+HOW_TO_WORK = """\
+Run the first cell. Then write your answer in place of `...` and run its cell: `check` says
+whether it is right, and if not, on which input and why. `hint("masks.causal")` gives one
+hint at a call, three in all; `solution("masks.causal")` the answer with its reasons;
+`progress()` what is solved and what is due."""
+
+TOPICS = {  # by the first part of an exercise's id
+    "warmup": """\
+## Warm-up
+
+Tensors, their shapes, and how shapes are matched. Chapter 0.""",
+    "attention": """\
+## Attention (section 3.2.1)
+
+A query is compared with every key; the softmax of the scores says how much of each value is
+taken. Chapter 2.""",
+    "masks": """\
+## Masks (sections 3.1 and 3.2.3)
+
+Which query may look at which key: not at padding, and in the decoder not at what comes
+later. Chapter 2.""",
+    "multihead": """\
+## Multi-head attention (section 3.2.2)
+
+Several small attentions side by side, each on its own columns. Chapter 3.""",
+    "positional": """\
+## Positions (section 3.5)
+
+Attention does not know the order of words; sines and cosines tell it. Chapter 4.""",
+    "encoder": """\
+## The encoder (sections 3.1, 3.3, 3.4)
+
+Embedding, feed-forward network, residual connection, layer normalisation, and the layer
+made of them. Chapter 5.""",
+    "decoder": """\
+## The decoder (sections 3.1, 3.2.3)
+
+The half that writes: it sees what it has written, and through cross-attention the encoder's
+output, the memory. Chapter 6.""",
+    "model": """\
+## The whole model (sections 3.4 and 6.2)
+
+One table of vectors for source, target and output, and how many numbers a model learns.
+Chapter 6.""",
+    "tokenization": """\
+## Words in pieces, sentences in batches (section 5.1)
+
+Byte-pair encoding begins with single characters and joins the most frequent pair of
+neighbours again and again; each joining is a *merge*. Sentences are then put side by side,
+filled up to one length. Chapter 7, still to come.""",
+    "training": """\
+## Training (sections 5.3 and 5.4)
+
+The loss is the cross-entropy: minus the natural logarithm of the probability given to the
+right token, in *nats*. Targets are smoothed, the optimizer is Adam, the rate of learning
+rises and then falls. A batch too large for the memory is cut into *micro-batches*. Chapter
+8, still to come.""",
+    "decoding": """\
+## Decoding and scores (section 6.1)
+
+The model gives log-probabilities of the next token; greedy search takes the best one at
+each step, beam search keeps several beginnings, *hypotheses*. BLEU counts the *n-grams*,
+runs of n words, that a translation shares with a reference, and multiplies by a *brevity
+penalty* if it is too short. A *state dict* is a dictionary from a parameter's name to its
+tensor. Chapter 9, still to come.""",
+    "ablations": """\
+## Reading experiments (section 6.2)
+
+Table 3 changes one part of the model at a time. What a difference is worth depends on how
+much the score moves by itself, from seed to seed: the *standard error* says how far a mean
+may be off. Chapter 12, still to come.""",
+    "beyond": """\
+## After the paper
+
+What later models changed: positions that turn queries and keys (RoPE) or lower scores with
+distance (ALiBi), normalisation without the mean (RMSNorm), a gated feed-forward network
+(SwiGLU), query heads that share keys and values, attention to a window, in tiles, or linear
+in the length; and sentences as trees (section 6.3). Chapters 13 to 15, still to come.""",
+}
