@@ -345,3 +345,7 @@ def test_every_quiz_of_the_book_can_be_shown(topic: str, shown: list[dict[str, A
     assert shown[0]["text/html"].count("✓ Right.") == len(questions)
     places = {[a["correct"] for a in one["answers"]].index(True) for one in questions}
     assert len(places) > 1  # the right answer is not always at the same place
+
+
+def test_labels_are_no_tags() -> None:
+    assert plotly_renderer.as_labels(["</s>", "a & b"]) == ["&lt;/s&gt;", "a &amp; b"]

@@ -1,7 +1,9 @@
 """The figures of multi-head attention return what they show."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure
 
 from annotated_transformer import figures
@@ -16,6 +18,28 @@ def test_split_keeps_each_token_in_its_row() -> None:
 
 def test_scores_by_heads_returns_the_distance_from_the_best() -> None:
     assert figures.draw_scores_by_heads({1: 24.9, 8: 25.8, 32: 25.4}) == {1: 0.9, 8: 0.0, 32: 0.4}
+
+
+def test_shares_by_head_draws_every_share_and_chance() -> None:
+    data = figures.draw_shares_by_head({"a": [0.2, 0.9], "b": [0.1, 0.3]}, ["H1", "H2"], 0.08, "x")
+    axes = plt.gca()
+    by_name = {str(line.get_label()): np.asarray(line.get_xdata()) for line in axes.get_lines()}
+    assert by_name["a"].tolist() == data["a"].tolist() == [0.2, 0.9]
+    assert by_name["b"].tolist() == [0.1, 0.3]
+    assert by_name["chance, 8 %"][0] == 0.08
+    plt.close("all")
+
+
+def test_losses_by_part_puts_the_sum_beside_all_at_once() -> None:
+    data = figures.draw_losses_by_part({"p": [1.0, 2.5], "q": [0.5, 0.0]}, {"p": 9.0, "q": 0.5}, "")
+    assert data == {"p": (3.5, 9.0), "q": (0.5, 0.5)}
+    ends = [
+        patch.get_x() + patch.get_width()
+        for patch in plt.gca().patches
+        if isinstance(patch, Rectangle)
+    ]
+    assert ends == [1.0, 3.5, 9.0, 0.5, 0.5, 0.5]  # the parts of a sum follow one another
+    plt.close("all")
 
 
 @pytest.mark.parametrize("start", [0, 2])

@@ -4,9 +4,20 @@ Pictures (``draw_...``) are matplotlib figures; figures to touch (``touch_...``)
 shown through the package's own renderer.
 """
 
+from annotated_transformer.figures.architecture import show_architecture
+from annotated_transformer.figures.cost import System, draw_bleu_by_cost
 from annotated_transformer.figures.curves import Curve, draw_curves
+from annotated_transformer.figures.decoder import (
+    draw_reach,
+    draw_stages,
+    draw_vocabularies,
+    touch_writing,
+)
+from annotated_transformer.figures.encoder import draw_strips, touch_strips
 from annotated_transformer.figures.heads import (
+    draw_losses_by_part,
     draw_scores_by_heads,
+    draw_shares_by_head,
     draw_split,
     touch_heads_at_word,
 )
@@ -17,7 +28,9 @@ from annotated_transformer.figures.matrices import (
     draw_weights,
 )
 from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
+from annotated_transformer.figures.positions import draw_maps, touch_position
 from annotated_transformer.figures.quiz import show_quiz
+from annotated_transformer.figures.reach import touch_reach
 from annotated_transformer.figures.style import (
     MARKERS,
     PALETTE,
@@ -26,6 +39,11 @@ from annotated_transformer.figures.style import (
     colour,
     ink_on,
     new_figure,
+)
+from annotated_transformer.figures.tensors import (
+    draw_batch,
+    draw_broadcast,
+    draw_view_and_transpose,
 )
 from annotated_transformer.figures.touch import touch_masks, touch_softmax_scale, touch_weights
 
@@ -36,20 +54,37 @@ __all__ = [
     "WEIGHT_COLOURS",
     "Curve",
     "Panel",
+    "System",
     "base_layout",
     "colour",
     "draw_attention_steps",
+    "draw_batch",
+    "draw_bleu_by_cost",
+    "draw_broadcast",
     "draw_curves",
+    "draw_losses_by_part",
+    "draw_maps",
     "draw_matrices",
+    "draw_reach",
     "draw_scores_by_heads",
+    "draw_shares_by_head",
     "draw_split",
+    "draw_stages",
+    "draw_strips",
+    "draw_view_and_transpose",
+    "draw_vocabularies",
     "draw_weights",
     "ink_on",
     "new_figure",
+    "show_architecture",
     "show_figure",
     "show_quiz",
     "touch_heads_at_word",
     "touch_masks",
+    "touch_position",
+    "touch_reach",
     "touch_softmax_scale",
+    "touch_strips",
     "touch_weights",
+    "touch_writing",
 ]

@@ -2,21 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from annotated_transformer.figures.matrices import Array, as_array
-from annotated_transformer.figures.style import TEXT, colour, new_figure
+from annotated_transformer.figures.style import MARKERS, TEXT, colour, new_figure
 
-# For curves that are not about a role: dash and marker tell them apart before colour does.
+# For curves that are not about a role: colours that no role has, legible on both pages; dash and
+# marker tell them apart before colour does.
 CURVE_LOOKS = (
-    ("#3365B1", "-", "o"),
-    ("#9E512A", "--", "s"),
-    ("#198757", ":", "^"),
-    ("#B726E6", "-.", "D"),
-    ("#646464", (0, (1, 3)), "v"),
+    ("#7B5FC7", "-", "o"),
+    ("#8F7A55", "--", "s"),
+    ("#4C8592", ":", "^"),
+    ("#B0567F", "-.", "D"),
+    ("#7D7D7D", (0, (1, 3)), "v"),
 )
 
 
@@ -45,6 +47,8 @@ def draw_curves(
     spread_name: str = "± one standard deviation",
     width: float = 5.2,
     height: float = 3.2,
+    mark_every: int = 1,
+    legend_below: bool = False,
 ) -> dict[str, Array]:
     """Draw curves over one variable.
 
@@ -52,12 +56,14 @@ def draw_curves(
         x: (n,). curves: name -> ``Curve`` or its (n,) values, drawn and listed in that order.
         log_x, log_y: logarithmic axes; ticks at the given x (base 2) or at powers of ten.
         spread_name: what the bands show, for the legend.
+        mark_every: a marker at every so many points, where there are many.
+        legend_below: the legend under the axes, where the curves leave it no room.
 
     Returns:
         "x" and each curve's values by its name.
     """
     positions = as_array(x)
-    _, (axes, *_) = new_figure(width, height)
+    figure, (axes, *_) = new_figure(width, height)
     looks = iter(CURVE_LOOKS)
     data = {"x": positions}
     for name, given in curves.items():
@@ -68,8 +74,10 @@ def draw_curves(
             axes.plot(positions, values, color=TEXT, lw=1.2, ls=(0, (4, 2)), label=name)
             continue
         shade, dash, marker = next(looks)
-        shade = colour(curve.role) if curve.role else shade
-        axes.plot(positions, values, color=shade, ls=dash, marker=marker, label=name)
+        if curve.role:
+            shade, marker = colour(curve.role), MARKERS[curve.role]
+        look: dict[str, Any] = {"color": shade, "ls": dash, "marker": marker}
+        axes.plot(positions, values, label=name, markevery=mark_every, **look)
         if curve.spread is not None:
             spread = as_array(curve.spread)
             axes.fill_between(positions, values - spread, values + spread, color=shade, alpha=0.2)
@@ -85,7 +93,12 @@ def draw_curves(
     handles, _ = axes.get_legend_handles_labels()
     if any(isinstance(given, Curve) and given.spread is not None for given in curves.values()):
         handles.append(Patch(facecolor=TEXT, alpha=0.5, label=spread_name))
-    legend = axes.legend(handles=handles, frameon=False)
+    if legend_below:
+        legend = figure.legend(
+            handles=handles, frameon=False, loc="outside lower center", ncols=2, fontsize=10
+        )
+    else:
+        legend = axes.legend(handles=handles, frameon=False)
     for text in legend.get_texts():
         text.set_color(TEXT)
     return {name: np.asarray(values) for name, values in data.items()}

@@ -13,13 +13,12 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from annotated_transformer.figures.curves import CURVE_LOOKS
 from annotated_transformer.figures.matrices import as_array
-from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
+from annotated_transformer.figures.plotly_renderer import as_labels, base_layout, show_figure
 from annotated_transformer.figures.style import (
-    MARKERS,
+    NEUTRAL_COLOURS,
     TEXT,
-    WEIGHT_COLOURS,
-    colour,
     ink_on,
     new_figure,
 )
@@ -28,9 +27,9 @@ from annotated_transformer.figures.touch import CONTROL_ROOM, WEIGHT_SCALE
 
 def _write_cells(axes: Axes, values: NDArray[np.int64], shades: NDArray[np.float64]) -> None:
     """A table of coloured cells with its numbers written in them; shades from 0 to 1."""
-    axes.imshow(shades, cmap=WEIGHT_COLOURS, vmin=0, vmax=1, aspect="auto")
+    axes.imshow(shades, cmap=NEUTRAL_COLOURS, vmin=0, vmax=1, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
-        ink = ink_on(WEIGHT_COLOURS(float(shades[row, column]))[:3])
+        ink = ink_on(NEUTRAL_COLOURS(float(shades[row, column]))[:3])
         axes.text(column, row, str(value), ha="center", va="center", color=ink, fontsize=9)
     axes.spines[:].set_visible(False)
     axes.set_xticks([])
@@ -67,7 +66,7 @@ def draw_split(
     axes = [axes[0], *axes[num_heads:]]
 
     def shades(token: NDArray[np.int64]) -> NDArray[np.float64]:
-        return 0.75 * (token - 1) / max(1, num_tokens - 1)
+        return (token - 1) / max(1, num_tokens - 1)
 
     for axis, (title, panel) in zip(axes, panels, strict=True):
         _write_cells(axis, panel, shades(panel // 10))
@@ -81,7 +80,7 @@ def draw_split(
         axis.set_ylabel("row", fontsize=9.5)
     legend = figure.legend(
         handles=[
-            Patch(facecolor=WEIGHT_COLOURS(shade), edgecolor=TEXT, label=f"from token {token}")
+            Patch(facecolor=NEUTRAL_COLOURS(shade), edgecolor=TEXT, label=f"from token {token}")
             for token, shade in zip(tokens, shades(tokens), strict=True)
         ],
         loc="outside lower center",
@@ -107,8 +106,8 @@ def draw_scores_by_heads(bleu: Mapping[int, float]) -> dict[int, float]:
     axes.plot(
         range(len(heads)),
         scores,
-        color=colour("query"),
-        marker=MARKERS["query"],
+        color=CURVE_LOOKS[0][0],
+        marker=CURVE_LOOKS[0][2],
         label="Table 3: base and rows (A)",
     )
     for place, score in enumerate(scores):
@@ -122,6 +121,85 @@ def draw_scores_by_heads(bleu: Mapping[int, float]) -> dict[int, float]:
         text.set_color(TEXT)
     axes.set_ylim(min(scores) - 0.2, max(scores) + 0.35)
     return {h: round(max(scores) - score, 1) for h, score in bleu.items()}
+
+
+def draw_shares_by_head(
+    shares: Mapping[str, ArrayLike], heads: Sequence[str], chance: float, x_label: str
+) -> dict[str, NDArray[np.float64]]:
+    """How often each head does something, counted in one or more ways, against chance.
+
+    Args:
+        shares: way of counting -> (heads,) shares from 0 to 1, drawn and listed in that order.
+        heads: the name of each head.
+        chance: the share that blind choice would have.
+        x_label: what the shares are shares of.
+
+    Returns:
+        the shares by their names, and "chance".
+    """
+    _, (axes,) = new_figure(5.2, 1.5 + 0.3 * len(heads))
+    places = np.arange(len(heads))
+    drawn = {name: np.asarray(values, dtype=float) for name, values in shares.items()}
+    axes.axvline(chance, color=TEXT, lw=1.2, ls=(0, (4, 2)), label=f"chance, {100 * chance:.0f} %")
+    for (name, values), (shade, _, marker) in zip(drawn.items(), CURVE_LOOKS, strict=False):
+        axes.plot(values, places, ls="none", marker=marker, color=shade, ms=8, label=name)
+    axes.set_yticks(places, list(heads))
+    axes.invert_yaxis()
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
+    axes.set_xlabel(x_label)
+    axes.grid(visible=True, axis="x", lw=0.6)
+    legend = axes.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=1, frameon=False)
+    for text in legend.get_texts():
+        text.set_color(TEXT)
+    return {**drawn, "chance": np.asarray(chance)}
+
+
+def draw_losses_by_part(
+    alone: Mapping[str, ArrayLike], together: Mapping[str, float], x_label: str
+) -> dict[str, tuple[float, float]]:
+    """What each group loses with its members removed one at a time, and all at once.
+
+    Args:
+        alone: group -> (members,) loss when that member is removed alone; none below 0.
+        together: the same groups -> loss when all members are removed at once.
+        x_label: what is lost.
+
+    Returns:
+        group -> sum of the single losses, loss of all at once.
+    """
+    figure, (axes,) = new_figure(5.4, 1.3 + 0.62 * len(alone))
+    both = {name: (float(np.sum(as_array(alone[name]))), together[name]) for name in alone}
+    shade, other = CURVE_LOOKS[0][0], CURVE_LOOKS[1][0]
+    for place, (name, (total, at_once)) in enumerate(both.items()):
+        start = 0.0
+        for loss in as_array(alone[name]):
+            # The members of the sum, side by side, told apart by their white edges.
+            axes.barh(place - 0.2, loss, 0.36, left=start, color=shade, edgecolor="white", lw=0.4)
+            start += float(loss)
+        axes.barh(place + 0.2, at_once, 0.36, color=other, hatch="//", edgecolor="white", lw=0.8)
+        for y, value in ((place - 0.2, total), (place + 0.2, at_once)):
+            axes.annotate(
+                f"{value:.1f}",
+                (value, y),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                color=TEXT,
+                fontsize=9.5,
+            )
+    axes.set_yticks(range(len(both)), list(both))
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.15 * max(max(pair) for pair in both.values()))
+    axes.set_xlabel(x_label)
+    handles = [
+        Patch(facecolor=shade, edgecolor="white", label="one at a time, added up"),
+        Patch(facecolor=other, edgecolor="white", hatch="//", label="all at once"),
+    ]
+    legend = figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
+    for text in legend.get_texts():
+        text.set_color(TEXT)
+    return both
 
 
 def touch_heads_at_word(
@@ -148,8 +226,12 @@ def touch_heads_at_word(
     """
     stack = as_array(weights)
     # Words may repeat in a sentence, so cells are placed by number and labelled by word.
-    columns = {"tickvals": list(range(len(keys))), "ticktext": list(keys), "tickangle": -60}
-    rows = {"tickvals": list(range(len(heads))), "ticktext": list(heads), "autorange": "reversed"}
+    columns = {"tickvals": list(range(len(keys))), "ticktext": as_labels(keys), "tickangle": -60}
+    rows = {
+        "tickvals": list(range(len(heads))),
+        "ticktext": as_labels(heads),
+        "autorange": "reversed",
+    }
     shown = [np.round(stack[:, i], 2).tolist() for i in range(len(queries))]  # each (heads, n_k)
     steps = [
         {"label": f"{i + 1}: {word}", "method": "restyle", "args": [{"z": [shown[i]]}]}

@@ -17,7 +17,7 @@ from annotated_transformer.attention import scaled_dot_product_attention
 from annotated_transformer.figures.style import (
     BLOCKED,
     LETTERS,
-    SIGNED_COLOURS,
+    NUMBER_COLOURS,
     TEXT,
     WEIGHT_COLOURS,
     colour,
@@ -101,13 +101,13 @@ def _legend_of_cells(figure: Figure, panels: Sequence[Panel], arrays: Sequence[A
         a for panel, a in zip(panels, arrays, strict=True) if a.dtype != bool and not panel.weights
     ]
     meanings: dict[str, tuple[bool, Any, str | None]] = {  # occurs, fill, hatch
-        "below 0": (any((a < 0).any() for a in map(_finite, numbers)), SIGNED_COLOURS(0.25), None),
+        "below 0": (any((a < 0).any() for a in map(_finite, numbers)), NUMBER_COLOURS(0.25), None),
         "equal to 0": (
             any((a == 0).any() for a in map(_finite, numbers)),
-            SIGNED_COLOURS(0.5),
+            NUMBER_COLOURS(0.5),
             None,
         ),
-        "above 0": (any((a > 0).any() for a in map(_finite, numbers)), SIGNED_COLOURS(0.75), None),
+        "above 0": (any((a > 0).any() for a in map(_finite, numbers)), NUMBER_COLOURS(0.75), None),
         "forbidden, −∞": (any(np.isneginf(a).any() for a in numbers), BLOCKED, None),
         "weight, darker is more": (any(p.weights for p in panels), WEIGHT_COLOURS(0.5), None),
         "✓ may attend": (any(a.any() for a in masks), "white", None),
@@ -194,7 +194,9 @@ def draw_matrices(
         else:
             finite = np.abs(values[np.isfinite(values)])
             largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
-            _draw_cells(axis, values, SIGNED_COLOURS, Normalize(-2 * largest, 2 * largest), size)
+            _draw_cells(
+                axis, values, NUMBER_COLOURS, Normalize(-1.4 * largest, 1.4 * largest), size
+            )
         _finish(axis, panel, values)
     for axis in axes[len(panels) :]:
         axis.set_axis_off()

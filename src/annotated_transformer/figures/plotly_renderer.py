@@ -11,6 +11,7 @@ import html
 import json
 import math
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,11 @@ def base_layout(height: int = 380, **changes: Any) -> dict[str, Any]:
         "yaxis": dict(axis),
     }
     return {**layout, **changes}
+
+
+def as_labels(names: Iterable[object]) -> list[str]:
+    """Names as tick labels: plotly would read "</s>" as a tag and show nothing."""
+    return [html.escape(str(name), quote=False) for name in names]
 
 
 def rounded(value: Any) -> Any:

@@ -32,10 +32,17 @@ GRID = "#75757540"
 WEIGHT_STOPS = ("#F6F4FB", "#CDC3EA", "#9A86CF", "#5E43A8", "#2A1463")
 # From negative (rust) through 0 (nearly white) to positive (blue).
 SIGNED_STOPS = ("#8A3D12", "#E3AE8D", "#F6F4F2", "#97B6E6", "#1C4B94")
+# The same for small tables of numbers beside the roles: from sand through 0 to slate green, two
+# colours that no role has.
+NUMBER_STOPS = ("#7A6540", "#CDBE9C", "#F6F5F2", "#A5CBD2", "#356D7A")
+# Where a shade only tells one row from another: from light to dark grey.
+NEUTRAL_STOPS = ("#F2F2F2", "#7D7D7D")
 BLOCKED = "#A9A9A9"
 
 WEIGHT_COLOURS = LinearSegmentedColormap.from_list("weights", list(WEIGHT_STOPS))
 SIGNED_COLOURS = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS))
+NUMBER_COLOURS = LinearSegmentedColormap.from_list("numbers", list(NUMBER_STOPS))
+NEUTRAL_COLOURS = LinearSegmentedColormap.from_list("neutral", list(NEUTRAL_STOPS))
 
 STYLE: Any = {  # Any: matplotlib's own type for these keys differs from version to version
     "figure.facecolor": "none",

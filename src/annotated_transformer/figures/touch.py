@@ -15,7 +15,7 @@ from torch import Tensor
 
 from annotated_transformer.attention import scaled_dot_product_attention, softmax
 from annotated_transformer.figures.matrices import Array, as_array
-from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
+from annotated_transformer.figures.plotly_renderer import as_labels, base_layout, show_figure
 from annotated_transformer.figures.style import TEXT, WEIGHT_STOPS, colour
 
 WEIGHT_SCALE = [[i / (len(WEIGHT_STOPS) - 1), stop] for i, stop in enumerate(WEIGHT_STOPS)]
@@ -185,8 +185,12 @@ def touch_weights(
     stack = stack[None] if stack.ndim == 2 else stack
     n_q, n_k = stack.shape[1:]
     # Words may repeat in a sentence, so cells are placed by number and labelled by word.
-    axis_keys = {"tickmode": "array", "tickvals": list(range(n_k)), "ticktext": list(keys)}
-    axis_queries = {"tickmode": "array", "tickvals": list(range(n_q)), "ticktext": list(queries)}
+    axis_keys = {"tickmode": "array", "tickvals": list(range(n_k)), "ticktext": as_labels(keys)}
+    axis_queries = {
+        "tickmode": "array",
+        "tickvals": list(range(n_q)),
+        "ticktext": as_labels(queries),
+    }
     hover = [[f"{query} → {key}" for key in keys] for query in queries]
     traces: list[Any] = [
         _heat_map(
@@ -290,7 +294,7 @@ def touch_masks(
         name: as_array(scaled_dot_product_attention(scores * n**0.5, identity, identity, mask)[1])
         for name, mask in masks.items()
     }
-    ticks = {"tickmode": "array", "tickvals": list(range(n)), "ticktext": list(tokens)}
+    ticks = {"tickmode": "array", "tickvals": list(range(n)), "ticktext": as_labels(tokens)}
     pictures = {
         name: (as_array(mask).astype(int), [["✓" if cell else "×" for cell in row] for row in mask])
         for name, mask in masks.items()

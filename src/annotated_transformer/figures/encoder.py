@@ -1,0 +1,145 @@
+"""Figures of the encoder (chapter 5): one token's vector, stage by stage, through the stack."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from annotated_transformer.figures.matrices import Array, as_array
+from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
+from annotated_transformer.figures.style import SIGNED_COLOURS, SIGNED_STOPS, TEXT, new_figure
+from annotated_transformer.figures.touch import CONTROL_ROOM
+
+SIGNED_SCALE = [[i / (len(SIGNED_STOPS) - 1), stop] for i, stop in enumerate(SIGNED_STOPS)]
+
+
+def draw_strips(
+    vectors: Tensor | ArrayLike, stages: Sequence[str], limit: float = 3.0, width: float = 5.0
+) -> dict[str, Array]:
+    """One vector a stage as a strip of coloured cells, with its norm at the right.
+
+    Args:
+        vectors: (stages, d_model), in the order in which they arise.
+        stages: the name of each.
+        limit: the colours end at plus and minus this number.
+
+    Returns:
+        "vectors" (stages, d_model) and "norms" (stages,).
+    """
+    rows = as_array(vectors)
+    norms = np.linalg.norm(rows, axis=-1)
+    figure, (axes,) = new_figure(width, 0.27 * len(stages) + 0.9)
+    scale = Normalize(-limit, limit)
+    axes.imshow(rows, cmap=SIGNED_COLOURS, norm=scale, aspect="auto", interpolation="nearest")
+    axes.set_yticks(range(len(stages)), list(stages))
+    axes.set_yticks(np.arange(len(stages) - 1) + 0.5, minor=True)
+    axes.grid(which="minor", axis="y", color="white", lw=2.5)
+    axes.tick_params(axis="both", which="both", length=0, labelsize=11)
+    axes.set_xticks([])
+    axes.set_xlabel(f"the {rows.shape[-1]} features", fontsize=11)
+    axes.spines[:].set_visible(False)
+    for row, norm in enumerate(norms):
+        axes.text(rows.shape[-1] + 0.5, row, f"{norm:.1f}", va="center", color=TEXT, fontsize=11)
+    axes.text(rows.shape[-1] + 0.5, -1, "norm", va="center", color=TEXT, fontsize=11)
+    bar = figure.colorbar(
+        ScalarMappable(scale, SIGNED_COLOURS),
+        ax=axes,
+        orientation="horizontal",
+        aspect=40,
+        pad=0.02,
+        ticks=[-limit, 0, limit],
+    )
+    bar.ax.tick_params(colors=TEXT, labelsize=9)
+    bar.outline.set_edgecolor(TEXT)  # type: ignore[operator]
+    return {"vectors": rows, "norms": norms}
+
+
+def touch_strips(
+    vectors: Tensor | ArrayLike,
+    tokens: Sequence[str],
+    stages: Sequence[str],
+    label: str,
+    start: int = 0,
+    limit: float = 3.0,
+) -> dict[str, Array]:
+    """A figure to touch: choose a token, see its vector at every stage.
+
+    Args:
+        vectors: (stages, tokens, d_model).
+        tokens: the words. stages: the name of each stage.
+        label: what the figure shows, for a person who cannot see it.
+        start: the token shown first.
+        limit: the colours end at plus and minus this number.
+
+    Returns:
+        "norms" (stages, tokens) and "cosines" (stages, tokens), the latter to the first stage.
+    """
+    stack = as_array(vectors)
+    norms = np.linalg.norm(stack, axis=-1)
+    cosines = (stack * stack[0]).sum(-1) / (norms * norms[0])
+    shown = [np.round(stack[:, i], 2).tolist() for i in range(len(tokens))]  # each (stages, d)
+
+    def lines(token: int) -> list[str]:
+        return [
+            f"{stage} · {norm:.1f} · {cosine:+.2f}"
+            for stage, norm, cosine in zip(stages, norms[:, token], cosines[:, token], strict=True)
+        ]
+
+    steps = [
+        {
+            "label": f"{i + 1}: {token}",
+            "method": "update",
+            "args": [{"z": [shown[i]]}, {"yaxis.ticktext": lines(i)}],
+        }
+        for i, token in enumerate(tokens)
+    ]
+    height = 110 + 26 * len(stages)
+    layout = base_layout(height=height + CONTROL_ROOM)
+    layout["xaxis"].update(
+        showgrid=False, zeroline=False, showticklabels=False, title={"text": "the features"}
+    )
+    layout["yaxis"].update(
+        tickvals=list(range(len(stages))),
+        ticktext=lines(start),
+        tickfont={"size": 11},
+        autorange="reversed",
+        showgrid=False,
+        zeroline=False,
+    )
+    margin = {"l": 10, "r": 10, "t": 36, "b": 30}
+    layout["margin"] = {**margin, "b": 30 + CONTROL_ROOM}
+    layout["meta"] = {"native": {"margin": margin, "height": height}}
+    layout["title"] = {
+        "text": "stage · norm · cosine to the first row",
+        "font": {"color": TEXT, "size": 13},
+        "x": 0.0,
+        "xref": "container",
+        "xanchor": "left",
+        "y": 1.0,
+        "yref": "container",
+        "yanchor": "top",
+        "pad": {"t": 8, "l": 4},
+    }
+    layout["sliders"] = [
+        {
+            "active": start,
+            "steps": steps,
+            "currentvalue": {"prefix": "token ", "font": {"size": 14, "color": TEXT}},
+            "pad": {"t": 50},
+        }
+    ]
+    cells = go.Heatmap(
+        z=shown[start],
+        hovertemplate="feature %{x}: %{z:.2f}<extra></extra>",
+        colorscale=SIGNED_SCALE,
+        zmin=-limit,
+        zmax=limit,
+        ygap=3,
+        showscale=False,
+    )
+    show_figure(go.Figure([cells], layout), label)
+    return {"norms": norms, "cosines": cosines}

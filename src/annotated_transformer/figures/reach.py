@@ -1,0 +1,96 @@
+"""The figure of chapter 1: how far back the last position sees.
+
+It draws and returns the numbers it has drawn.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
+from annotated_transformer.figures.style import TEXT
+from annotated_transformer.figures.touch import CONTROL_ROOM
+
+SEEN = ((0.0, "#F6F4FB"), (1.0, "#5E43A8"))  # the light and the dark end of the weights' colours
+
+
+def touch_reach(
+    seen: Mapping[str, Sequence[Sequence[bool]]], label: str, start: int = 0
+) -> dict[str, Any]:
+    """A figure to touch: add layers, see which inputs reach the last output.
+
+    Args:
+        seen: kind of layer -> for each number of layers (from 1) which of the n inputs reach the
+            last output. Every kind has the same numbers of layers and of inputs.
+        label: what the figure shows, for a person who cannot see it.
+        start: place of the number of layers shown first.
+
+    Returns:
+        "counts": kind -> how many inputs are reached, for each number of layers.
+    """
+    kinds = list(seen)
+    table = np.array([seen[kind] for kind in kinds], dtype=int)  # (kinds, depths, n)
+    _, depths, n = table.shape
+    counts = table.sum(-1)  # (kinds, depths)
+
+    def rows(depth: int) -> list[str]:
+        return [f"{kind}<br>{counts[i, depth]} of {n}" for i, kind in enumerate(kinds)]
+
+    def text(depth: int) -> list[list[str]]:
+        return [["●" if cell else "" for cell in row] for row in table[:, depth]]
+
+    steps = [
+        {
+            "label": str(depth + 1),
+            "method": "update",
+            "args": [
+                {"z": [table[:, depth].tolist()], "text": [text(depth)]},
+                {"yaxis.ticktext": rows(depth)},
+            ],
+        }
+        for depth in range(depths)
+    ]
+    height = 110 + 60 * len(kinds)
+    layout = base_layout(height=height + CONTROL_ROOM)
+    layout["xaxis"].update(
+        tickvals=[1, n // 2 + 1, n],
+        showgrid=False,
+        zeroline=False,
+        title={"text": f"input word, for output {n}"},
+    )
+    layout["yaxis"].update(
+        tickvals=list(range(len(kinds))),
+        ticktext=rows(start),
+        autorange="reversed",
+        showgrid=False,
+        zeroline=False,
+    )
+    margin = {"l": 10, "r": 10, "t": 10, "b": 20}
+    layout["margin"] = {**margin, "b": 20 + CONTROL_ROOM}
+    layout["meta"] = {"native": {"margin": margin, "height": height}}
+    layout["sliders"] = [
+        {
+            "active": start,
+            "steps": steps,
+            "currentvalue": {"prefix": "layers: ", "font": {"size": 14, "color": TEXT}},
+            "pad": {"t": 70},
+        }
+    ]
+    cells = go.Heatmap(
+        x=list(range(1, n + 1)),
+        z=table[:, start].tolist(),
+        text=text(start),
+        texttemplate="%{text}",
+        textfont={"color": "#FFFFFF"},
+        hovertemplate="input word %{x}<extra></extra>",
+        colorscale=[list(stop) for stop in SEEN],
+        zmin=0,
+        zmax=1,
+        xgap=1,
+        ygap=8,
+        showscale=False,
+    )
+    show_figure(go.Figure([cells], layout), label)
+    return {"counts": {kind: counts[i].tolist() for i, kind in enumerate(kinds)}}
