@@ -21,6 +21,7 @@ from annotated_transformer.exercises.notebooks import (
     solved,
     workbook,
 )
+from annotated_transformer.exercises.topics import TOPICS
 
 EXERCISES = list(catalogue().values())
 CHAPTERS = sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("*.ipynb"))
@@ -64,9 +65,9 @@ def test_every_exercise_runs_in_a_workbook(state: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_solved_chapter_runs_with_every_check_green(path: Path) -> None:
     chapter = solved(json.loads(path.read_text(encoding="utf-8")))
-    found = states(executed(chapter, path.parent))
-    assert found
-    assert set(found.values()) == {"passed"}
+    asked = [cell["metadata"].get("exercise_id") for cell in chapter["cells"]]  # may be none
+    wanted = {exercise_id: "passed" for exercise_id in asked if exercise_id}
+    assert states(executed(chapter, path.parent)) == wanted
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
@@ -78,8 +79,8 @@ def test_a_chapter_is_in_step_with_the_catalogue(path: Path) -> None:
 def test_refreshing_brings_back_what_was_changed() -> None:
     book = workbook(EXERCISES[:2], "Two")
     changed = copy.deepcopy(book)
-    changed["cells"][2]["source"] = ["### Exercise 1: Something else\n"]
-    changed["cells"][3]["source"] = ["def something_else(): ..."]
+    changed["cells"][3]["source"] = ["### Exercise 1: Something else\n"]
+    changed["cells"][4]["source"] = ["def something_else(): ..."]
     assert refreshed(changed) == book
 
 
@@ -95,6 +96,14 @@ def test_a_statement_becomes_markdown() -> None:
         as_markdown(text)
         == "Words.\n\n```python\ndef f(x):\n    return x\n```\n\n- a: one\n- b: two"
     )
+
+
+def test_a_workbook_introduces_each_topic_once() -> None:
+    cells = workbook(EXERCISES, "All")["cells"]
+    heads = ["".join(c["source"]).split("\n")[0] for c in cells if c["cell_type"] == "markdown"]
+    topics = [head for head in heads if head.startswith("## ")]
+    assert [text.split("\n")[0] for text in TOPICS.values()] == topics
+    assert list(TOPICS) == list(dict.fromkeys(e.id.split(".")[0] for e in EXERCISES))
 
 
 def test_a_workbook_is_a_valid_notebook() -> None:

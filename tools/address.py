@@ -97,8 +97,11 @@ def with_setup(notebook: str, address: Address | None) -> str:
     cells = [x for x in content["cells"] if SETUP_TAG in x["metadata"].get("tags", [])]
     if not cells:
         raise ValueError(f'no cell has the tag "{SETUP_TAG}", so there is none to fill')
+    wanted = setup_source(address)
+    if all("".join(cell["source"]) == wanted for cell in cells):
+        return notebook  # nothing else of it is this tool's to write anew
     for cell in cells:
-        cell["source"] = setup_source(address).splitlines(keepends=True)
+        cell["source"] = wanted.splitlines(keepends=True)
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 

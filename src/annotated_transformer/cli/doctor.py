@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         "memory_gb": memory_gb(),
         "data": data(),
         "lock": lock(LOCK),
+        "grading": grading(),
         "tools": {name: shutil.which(name) for name in ("make", "node", "npm", "chromium")},
     }
     report["allows"] = what_that_allows(report)
@@ -156,6 +157,15 @@ def lock(path: Path) -> dict[str, Any]:
     return {"file": str(path), "differing": differing}
 
 
+def grading() -> dict[str, list[str]]:
+    """The walls that `grade` can put up around the notebooks of others, and those it cannot."""
+    from annotated_transformer.exercises.instructor.markers import walls_here
+    from annotated_transformer.exercises.instructor.session import ALL_WALLS
+
+    walls = walls_here() if sys.platform != "win32" else []
+    return {"walls": walls, "missing": [wall for wall in ALL_WALLS if wall not in walls]}
+
+
 def what_that_allows(report: dict[str, Any]) -> list[str]:
     """Sentences about what can be done here."""
     device = choose_device("auto")
@@ -180,6 +190,11 @@ def what_that_allows(report: dict[str, Any]) -> list[str]:
         sentences.append(
             "Multi30k is not here: `annotated-transformer data get multi30k` fetches it, or "
             "--data-dir names a copy; the grammar corpus needs nothing."
+        )
+    if report["grading"]["missing"]:
+        sentences.append(
+            "Not every wall around notebooks of others can be put up here: grade work that you do "
+            "not trust in a container (the guide for instructors says how)."
         )
     if report["lock"]["differing"]:
         sentences.append(
@@ -217,6 +232,8 @@ def as_text(report: dict[str, Any]) -> list[str]:
         f"data       grammar and copy embedded; multi30k {corpora['multi30k']}; "
         f"{corpora['free_gb']:.0f} GB free in {corpora['cache']}",
         f"lock       {describe_lock(report['lock'])}",
+        f"grading    walls around a notebook: {', '.join(report['grading']['walls']) or 'none'}; "
+        f"missing: {', '.join(report['grading']['missing']) or 'none'}",
         "tools      " + ", ".join(f"{k}: {v or 'not found'}" for k, v in report["tools"].items()),
         "",
         *report["allows"],

@@ -83,6 +83,11 @@ def not_negative_count(text: str) -> int:
     return number
 
 
+def counted(number: int, what: str) -> str:
+    """ "1 card", "2 cards"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def print_json(values: dict[str, Any]) -> None:
     """One JSON object on standard output, in UTF-8 whatever the locale."""
     print_lines([json.dumps(values, indent=2, ensure_ascii=False)])

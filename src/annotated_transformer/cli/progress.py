@@ -6,6 +6,7 @@ from typing import Any
 
 from annotated_transformer.cli.options import (
     add_format,
+    counted,
     not_negative_count,
     print_json,
     print_lines,
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_cards(arguments: argparse.Namespace) -> str:
-    from annotated_transformer.exercises.catalogue import CHAPTER_OF, catalogue
+    from annotated_transformer.exercises.catalogue import CHAPTER_OF, catalogue, nearest
     from annotated_transformer.exercises.learner import anki
     from annotated_transformer.exercises.learner.exchange import write_new
     from annotated_transformer.exercises.learner.progress import progress_rows
@@ -84,7 +85,12 @@ def _write_cards(arguments: argparse.Namespace) -> str:
 
     topic, only, path = arguments.topic, arguments.only, arguments.anki
     if topic not in (None, *CHAPTER_OF, *catalogue()):
-        raise CallError(f"there is no topic {topic!r}; there are {', '.join(CHAPTER_OF)}")
+        raise CallError(
+            f"there is no topic or exercise {topic!r}.{nearest(topic)} "
+            f"The topics are {', '.join(CHAPTER_OF)}."
+        )
+    if path.suffix != ".apkg":
+        raise CallError(f"{path} is to be a package for Anki: give it a name on .apkg")
     states = {None: ("open", "tried", "solved", "due"), "solved": ("solved", "due")}
     chosen = [
         catalogue()[row.id]
@@ -98,6 +104,6 @@ def _write_cards(arguments: argparse.Namespace) -> str:
     notes = anki.cards(chosen, read_records(), number)
     write_new(path, anki.package(notes), arguments.force, "--force")
     return (
-        f"{len(notes)} cards in {path}: {len(chosen)} exercises, "
-        f"{len(notes) - len(chosen)} mistakes. Import it in Anki with File, Import."
+        f"{counted(len(notes), 'card')} in {path}: {counted(len(chosen), 'exercise')}, "
+        f"{counted(len(notes) - len(chosen), 'mistake')}. Import it in Anki with File, Import."
     )

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.cli.options import counted
 from annotated_transformer.errors import CallError, WorkError
 
 
@@ -26,7 +27,7 @@ def register(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the notebook."""
-    from annotated_transformer.exercises.catalogue import catalogue
+    from annotated_transformer.exercises.catalogue import catalogue, nearest
     from annotated_transformer.exercises.notebooks import solved, workbook
 
     chosen = [
@@ -38,9 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.exercises:
         if not any(name in ("all", e.id, e.id.split(".")[0]) for e in chosen):
             raise CallError(
-                f"there is no exercise or topic {name!r}; `annotated-transformer progress` has all"
+                f"there is no exercise or topic {name!r}.{nearest(name)} "
+                "`annotated-transformer progress` lists all."
             )
-    notebook = workbook(list(dict.fromkeys(chosen)), arguments.title)
+    if not arguments.output.endswith(".ipynb"):
+        raise CallError(f"{arguments.output} is to be a notebook: give it a name on .ipynb")
+    chosen = list(dict.fromkeys(chosen))
+    notebook = workbook(chosen, arguments.title)
     if arguments.solved:
         notebook = solved(notebook)
     path = Path(arguments.output)
@@ -52,5 +57,5 @@ def run(arguments: argparse.Namespace) -> int:
         raise CallError(f"{path} is there already; give another name, or remove it") from None
     except OSError as error:
         raise WorkError(f"{path} cannot be written: {error.strerror or error}") from None
-    print(f"{len(notebook['cells']) // 2 - 1} exercises in {os.fspath(path)}")
+    print(f"{counted(len(chosen), 'exercise')} in {os.fspath(path)}")
     return 0
