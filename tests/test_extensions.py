@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from sphinx.errors import ExtensionError
 
+import glossary_links
+import notebook_links
 from accessible_html import (
     MENDS,
     Mend,
@@ -60,3 +62,39 @@ def test_a_part_that_the_theme_no_longer_has_fails_the_build(tmp_path: Path) -> 
     (theme / "components" / "switch.html").rename(theme / "components" / "toggle.html")
     with pytest.raises(ExtensionError, match=r"switch\.html in book/_templates replaces no part"):
         check_parts_of_the_theme([ours], [theme])
+
+
+def test_a_link_of_a_figure_leads_to_the_page() -> None:
+    drawn = '<a href="05_encoder.ipynb" aria-label="Encoder"><rect/></a> 05_encoder.ipynb'
+    context = {"body": drawn + '<a href="https://example.org/x.ipynb">'}
+    notebook_links.lead_to_pages(None, "page", "page.html", context, None)  # type: ignore[arg-type]
+    assert context["body"] == (
+        drawn.replace('05_encoder.ipynb" aria-label="Encoder"', '05_encoder.html"')
+        + '<a href="https://example.org/x.ipynb">'
+    )
+
+
+def test_the_first_use_of_a_term_links_and_no_other() -> None:
+    glossary = (
+        "# Glossary\n\nSoftmax stands here too.\n\n```{glossary}\nattention\n  A way.\n\n"
+        "attention weights\n  Shares.\n\nmemory\n  The output.\n```\n"
+    )
+    terms = glossary_links.terms_of(glossary)
+    assert terms == ("attention weights", "attention")  # the longest first, no everyday word
+    seen: set[str] = set()
+    pattern = glossary_links.pattern_of(terms)
+    pieces = glossary_links.linked("Attention weights: attention, attentions.", pattern, seen)
+    assert [piece.astext() for piece in pieces] == [
+        "", "Attention weights", ": ", "attention", ", attentions."
+    ]  # fmt: skip
+    assert seen == {"attention", "attention weights"}
+    assert len(glossary_links.linked("More attention.", pattern, seen)) == 1
+
+
+def test_everyday_words_are_terms_of_the_glossary() -> None:
+    page = (Path(__file__).resolve().parent.parent / "book" / "glossary.md").read_text("utf-8")
+    terms = glossary_links.terms_of(page.replace("memory\n", "memory\nmemories\n"))
+    assert "memories" in terms  # the page is read as it is
+    for word in glossary_links.EVERYDAY_WORDS:
+        assert f"\n{word}\n" in page, f"{word!r} is no term: take it out of EVERYDAY_WORDS"
+        assert word not in terms

@@ -46,7 +46,24 @@ PAPER_CODE = {
     "incremental",
     "inspection",
 }
-SERVING_CODE = {"__init__", "errors", "likelihood", "scoring", "translation"}
+SERVING_CODE = {
+    "__init__",
+    "errors",
+    "likelihood",
+    "scoring",
+    "translation",
+}
+ROOMS = {
+    "cli",
+    "data",
+    "exercises",
+    "experiments",
+    "figures",
+    "in_numpy",
+    "ledger",
+    "shipped",
+    "training",
+}
 PUBLISHED = "https://reader.github.io/annotated-book/"
 
 
@@ -144,6 +161,14 @@ def imported_modules(path: Path) -> set[str]:
 
 def test_every_module_says_which_side_it_is_on() -> None:
     assert {path.stem for path in SOURCE.glob("*.py")} == PAPER_CODE | SERVING_CODE
+    assert {path.parent.name for path in SOURCE.glob("*/__init__.py")} == ROOMS
+
+
+def test_nothing_imports_the_experiments_of_the_chapters() -> None:
+    for path in SOURCE.rglob("*.py"):
+        if "experiments" not in path.relative_to(SOURCE).parts:
+            names = imported_modules(path)
+            assert not any(name.startswith("annotated_transformer.experiments") for name in names)
 
 
 @pytest.mark.parametrize("name", sorted(PAPER_CODE))

@@ -1,8 +1,9 @@
-"""Give the boxes of a chapter their look on the site.
+"""Give the boxes and the exercises of a chapter their look on the site.
 
 In a notebook a box is a plain block quote that begins with its name in bold, so that it reads well
 in JupyterLab and in Colab too. Here each such quote gets the classes ``box`` and ``box-<name>``
-("Common trap." becomes ``box-common-trap``), which book/_static/book.css styles.
+("Common trap." becomes ``box-common-trap``), which book/_static/book.css styles. A section whose
+heading says "Exercise 2.1: ..." gets the class ``exercise``.
 """
 
 import re
@@ -12,6 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+EXERCISE = re.compile(r"Exercise \d+\.\d+:")
 FURNITURE = re.compile(r"[^a-z0-9]+")
 
 
@@ -26,7 +28,7 @@ def box_name(quote: nodes.block_quote) -> str | None:
 
 
 class ChapterBoxes(SphinxTransform):
-    """Mark the block quotes that are boxes."""
+    """Mark the block quotes that are boxes, and the sections that are exercises."""
 
     default_priority = 500
 
@@ -34,6 +36,10 @@ class ChapterBoxes(SphinxTransform):
         for quote in self.document.findall(nodes.block_quote):
             if name := box_name(quote):
                 quote["classes"] += ["box", f"box-{name}"]
+        for section in self.document.findall(nodes.section):
+            title = section.next_node(nodes.title)
+            if title is not None and EXERCISE.match(title.astext()):
+                section["classes"].append("exercise")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -36,6 +36,8 @@
         text = text.replaceAll(new RegExp(variable(`--role-${role}-light`), "gi"), variable(`--role-${role}-dark`));
       }
     }
+    // The grey that a picture needs to read on both pages; here the page's own ink reads better.
+    text = text.replaceAll(/#757575(?![0-9a-f])/gi, variable("--ink"));
     const figure = JSON.parse(text);
     figure.layout.font = { ...figure.layout.font, color: variable("--ink") };
     figure.sliders = figure.layout.sliders || [];

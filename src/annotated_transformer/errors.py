@@ -6,6 +6,10 @@ class UserError(Exception):
 
     exit_status = 1
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in a notebook instead of a traceback: the sentence."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class CallError(UserError):
     """The call was wrong (an unknown name, a missing file, options that contradict each other)."""

@@ -148,7 +148,7 @@ RESULT_ROWS = (
     Row(
         ("s7.faster",),
         NOT_DONE,
-        missing="chapter 1 will time the layers; whole systems of 2017 are not retrained here",
+        missing="chapter 1 times single layers; whole systems of 2017 are not retrained here",
     ),
     Row(("s7.code",), NOT_DONE, missing="a pointer, not a claim to test"),
 )
