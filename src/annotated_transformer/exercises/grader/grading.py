@@ -275,7 +275,8 @@ def _passed(exercise: Exercise, trials: list[Trial], run: Run) -> Report:
 
 
 def not_attempted(exercise: Exercise) -> Report:
-    """The report on a stub as it was given."""
+    """The report on a starter as it was given, empty or with a fault to be found."""
+    what = "write your code in place of `...`" if "..." in exercise.starter else "change its lines"
     return write_report(
         Report(
             exercise_id=exercise.id,
@@ -284,7 +285,7 @@ def not_attempted(exercise: Exercise) -> Report:
             title=exercise.title,
             attempted=False,
             rung="not attempted",
-            finding="Not attempted yet: write your code in place of `...` and run the cell again.",
+            finding=f"Not attempted yet: {what} and run the cell again.",
             next_hint=f'hint("{exercise.id}") gives a hint.',
         )
     )
