@@ -888,6 +888,6 @@ def test_a_property_of_the_weights_shows_the_weights() -> None:
     report = grade("attention.scaled_dot_product", masked_afterwards)
     assert report.rung == "invariant"
     assert "weights of a query do not sum to 1" in report.finding
-    assert report.finding.endswith("Shown is `result[1]`.")
+    assert report.finding.endswith("Shown is `result[1]` (`weights`).")
     assert report.expected.array.sum(-1).max() == pytest.approx(1)
     assert not np.allclose(report.got.array.sum(-1), report.expected.array.sum(-1))

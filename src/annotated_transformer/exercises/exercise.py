@@ -128,6 +128,7 @@ class Exercise:
     write it as it should be read. explanation: why it is so, shown with the solution.
     cases: see `Case`; empty for `answer()` exercises. mistakes, alternatives: see the module.
     starter: the stub of the notebook's cell. invariants: see `Invariant`.
+    returns: what the values are called, of a function that returns several: ("output", "weights").
     vary: for exercises whose letters and sizes are drawn per learner: `vary(seed) -> Exercise`
         with the same id. Seed 0 must give the exercise as printed in the book.
     """
@@ -149,6 +150,7 @@ class Exercise:
     starter: str
     cases: tuple[Case, ...] = ()
     invariants: tuple[Invariant, ...] = ()
+    returns: tuple[str, ...] = ()
     vary: "Callable[[int], Exercise] | None" = None
 
     @property

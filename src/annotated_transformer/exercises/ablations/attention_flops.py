@@ -117,4 +117,5 @@ ATTENTION_FLOPS = Exercise(
         '    """Three whole numbers -> (operations, length at which both parts cost the same)."""\n'
         "    ...  # your code"
     ),
+    returns=("operations", "n"),
 )

@@ -134,4 +134,5 @@ SEED_NOISE = Exercise(
         '    """Two lists of scores -> (difference, standard error, is it decided?)."""\n'
         "    ...  # your code"
     ),
+    returns=("difference", "standard error", "decided"),
 )

@@ -406,4 +406,5 @@ SCALED_DOT_PRODUCT = Exercise(
         '    """\n'
         "    ...  # your code"
     ),
+    returns=("output", "weights"),
 )

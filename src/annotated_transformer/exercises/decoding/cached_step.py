@@ -240,4 +240,5 @@ CACHED_STEP = Exercise(
         '    Returns the output (B, 1, d) and the cache with one token more."""\n'
         "    ...  # your code"
     ),
+    returns=("output", "cache"),
 )

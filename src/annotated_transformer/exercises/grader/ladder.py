@@ -4,6 +4,7 @@ Every rung looks at all main cases before the next rung is climbed, so that the 
 that is wrong is said first, on the smallest case that shows it.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -166,9 +167,9 @@ def shape(trial: Trial) -> Finding | None:
         if isinstance(pair.expected, Array):
             got = pair.got.shape if isinstance(pair.got, Array) else ()
             if got != pair.expected.shape:
-                sentence = f"The shape{_of(pair)} is wrong: expected {pair.expected.shape}, got "
-                both = pair.expected, pair.got
-                return Finding("shape", f"{sentence}{got}.", trial, *both, pair.path)
+                wanted = f"expected {pair.expected.shape}, got {got}"
+                sentence = f"The shape{_of(trial, pair)} is wrong: {wanted}."
+                return Finding("shape", sentence, trial, pair.expected, pair.got, pair.path)
     return None
 
 
@@ -178,7 +179,8 @@ def dtype(trial: Trial) -> Finding | None:
         if isinstance(pair.expected, Array) and isinstance(pair.got, Array):
             expected, got = pair.expected.dtype, pair.got.dtype
             if expected != got:
-                sentence = f"The dtype{_of(pair)} is wrong: expected {expected}, got {got}."
+                wanted = f"expected {expected}, got {got}"
+                sentence = f"The dtype{_of(trial, pair)} is wrong: {wanted}."
                 return Finding("dtype", sentence, trial, expected, got, pair.path)
     return None
 
@@ -192,7 +194,8 @@ def finite(trial: Trial) -> Finding | None:
         bad = np.isfinite(expected) & ~np.isfinite(got)
         if bad.any():
             kind = "NaN" if np.isnan(got[bad]).any() else "infinite"
-            sentence = f"The result{_of(pair)} is {kind} at {int(bad.sum())} of {bad.size} places."
+            places = f"{int(bad.sum())} of {bad.size} places"
+            sentence = f"The result{_of(trial, pair)} is {kind} at {places}."
             return Finding("finite", sentence, trial, pair.expected, pair.got, pair.path)
     return None
 
@@ -224,7 +227,7 @@ def invariants(trial: Trial) -> Finding | None:
             holds = True  # an output so odd that the property cannot be asked: values will tell
         if not holds:
             shown = trial.pairs[invariant.part]
-            which = f" Shown is `result{shown.path}`." if invariant.part else ""
+            which = f" Shown is {_name(trial, shown)}." if invariant.part else ""
             sentence = invariant.sentence + which
             return Finding("invariant", sentence, trial, shown.expected, shown.got, shown.path)
     return None
@@ -237,7 +240,7 @@ def values(trial: Trial) -> Finding | None:
             continue
         if pair.path != OUTPUT and (said := getattr(trial.case.observe, "said", None)):
             return Finding("values", said, trial, path=pair.path)
-        sentence = f"The values{_of(pair)} are wrong{_extent(pair, trial.tolerance)}."
+        sentence = f"The values{_of(trial, pair)} are wrong{_extent(pair, trial.tolerance)}."
         return Finding("values", sentence, trial, pair.expected, pair.got, pair.path)
     return None
 
@@ -314,8 +317,16 @@ RUNGS: tuple[Rung, ...] = (
 )
 
 
-def _of(pair: Pair) -> str:
-    return f" of `result{pair.path}`" if pair.path not in ("", OUTPUT) else ""
+def _of(trial: Trial, pair: Pair) -> str:
+    return f" of {_name(trial, pair)}" if pair.path not in ("", OUTPUT) else ""
+
+
+def _name(trial: Trial, pair: Pair) -> str:
+    """What to call a part of the result: "`result[1]` (`weights`)" where it has a name."""
+    place = re.match(r"\[(\d+)\]", pair.path)
+    names = trial.exercise.returns
+    name = f" (`{names[int(place[1])]}`)" if place and int(place[1]) < len(names) else ""
+    return f"`result{pair.path}`{name}"
 
 
 def _floats(value: Any) -> np.ndarray[Any, Any] | None:

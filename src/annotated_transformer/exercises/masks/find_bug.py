@@ -225,5 +225,6 @@ FIND_BUG = Exercise(
     mistakes=_mistakes(_PRINTED),
     alternatives=(_by_loops, _by_triangles),
     starter=_starter(_PRINTED),
+    returns=("encoder_only", "decoder_only", "prefix_model", "cross_attention"),
     vary=vary,
 )

@@ -227,4 +227,5 @@ ADAM_STEP = Exercise(
         '    """Four tensors of one shape -> new param, m and v (raw); step counts from 1."""\n'
         "    ...  # your code"
     ),
+    returns=("param", "m", "v"),
 )

@@ -100,4 +100,5 @@ SHIFT_TARGETS = Exercise(
         '    """(B, n) -> decoder input (B, n-1), labels (B, n-1)."""\n'
         "    ...  # your code"
     ),
+    returns=("decoder_input", "labels"),
 )
