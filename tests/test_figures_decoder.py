@@ -34,7 +34,7 @@ def test_vocabularies_say_which_rows_fit() -> None:
 def writing(monkeypatch: pytest.MonkeyPatch) -> Shown:
     shown: list[Figure] = []
     monkeypatch.setattr(
-        "annotated_transformer.figures.decoder.show_figure",
+        "annotated_transformer.figures.writing.show_figure",
         lambda figure, label: shown.append(figure),
     )
     honest = np.array([[0.75, 0.25], [0.5, 0.5], [0.0, 1.0]])

@@ -7,12 +7,7 @@ shown through the package's own renderer.
 from annotated_transformer.figures.architecture import show_architecture
 from annotated_transformer.figures.cost import System, draw_bleu_by_cost
 from annotated_transformer.figures.curves import Curve, draw_curves
-from annotated_transformer.figures.decoder import (
-    draw_reach,
-    draw_stages,
-    draw_vocabularies,
-    touch_writing,
-)
+from annotated_transformer.figures.decoder import draw_reach, draw_stages, draw_vocabularies
 from annotated_transformer.figures.encoder import draw_strips, touch_strips
 from annotated_transformer.figures.heads import (
     draw_losses_by_part,
@@ -46,6 +41,7 @@ from annotated_transformer.figures.tensors import (
     draw_view_and_transpose,
 )
 from annotated_transformer.figures.touch import touch_masks, touch_softmax_scale, touch_weights
+from annotated_transformer.figures.writing import touch_writing
 
 __all__ = [
     "MARKERS",

@@ -51,6 +51,17 @@ class Box:
 BOX_WIDTH = 148
 STACKS = ((0, 270, 222), (1, 156, 336))  # column, y, height of the frame around a layer
 
+
+def _add_and_norm(column: int, y: int) -> Box:
+    does = "The input is added, the sum normalised."
+    return Box("Add, LayerNorm", does, ENCODER, "mask", column, y, height=30)
+
+
+def _feed_forward(column: int, y: int) -> Box:
+    does = "Two linear layers at each position."
+    return Box("Feed-forward", does, ENCODER, "value", column, y)
+
+
 # From the bottom to the top, as the numbers flow: first the encoder's column, then the decoder's.
 BOXES = (
     Box("Source tokens", "The sentence to translate, as token ids.", START, "encoder", 0, 610),
@@ -72,9 +83,9 @@ BOXES = (
         430,
         42,
     ),
-    Box("Add, LayerNorm", "The input is added, the sum normalised.", ENCODER, "mask", 0, 382, 30),
-    Box("Feed-forward", "Two linear layers at each position.", ENCODER, "value", 0, 326),
-    Box("Add, LayerNorm", "The input is added, the sum normalised.", ENCODER, "mask", 0, 278, 30),
+    _add_and_norm(0, 382),
+    _feed_forward(0, 326),
+    _add_and_norm(0, 278),
     Box("Target so far", "What has been written, shifted right.", DECODER, "decoder", 1, 610),
     Box("Embedding × √d", "The same table as the encoder's.", DECODER, "decoder", 1, 556),
     Box("+ positions", "Where each token stands is added.", POSITIONS, "decoder", 1, 502),
@@ -87,7 +98,7 @@ BOXES = (
         430,
         42,
     ),
-    Box("Add, LayerNorm", "The input is added, the sum normalised.", ENCODER, "mask", 1, 380, 30),
+    _add_and_norm(1, 380),
     Box(
         "Cross-attention",
         "Queries from the decoder; keys and values from the encoder's output.",
@@ -97,9 +108,9 @@ BOXES = (
         322,
         36,
     ),
-    Box("Add, LayerNorm", "The input is added, the sum normalised.", ENCODER, "mask", 1, 272, 30),
-    Box("Feed-forward", "Two linear layers at each position.", ENCODER, "value", 1, 214),
-    Box("Add, LayerNorm", "The input is added, the sum normalised.", ENCODER, "mask", 1, 164, 30),
+    _add_and_norm(1, 272),
+    _feed_forward(1, 214),
+    _add_and_norm(1, 164),
     Box(
         "Linear (tied)",
         "The embedding table once more: a score for every token.",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from annotated_transformer.figures.style import TEXT, new_figure
+from annotated_transformer.figures.style import TEXT, add_legend, new_figure
 
 # Group of Table 2 -> colour, marker, words of the legend. Told apart by the marker first.
 LOOKS = {
@@ -56,9 +56,5 @@ def draw_bleu_by_cost(systems: Sequence[System], y_label: str = "BLEU") -> dict[
     axes.set_xlabel("operations to train it (FLOPs), logarithmic")
     axes.set_ylabel(y_label)
     axes.grid(visible=True, lw=0.6)
-    legend = figure.legend(
-        loc="outside lower center", ncols=2, fontsize=11, columnspacing=1.0, frameon=False
-    )
-    for text in legend.get_texts():
-        text.set_color(TEXT)
+    add_legend(figure, loc="outside lower center", ncols=2, fontsize=11, columnspacing=1.0)
     return {s.name: s.bleu for s in sorted(systems, key=lambda system: system.bleu)}

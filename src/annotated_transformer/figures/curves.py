@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from annotated_transformer.figures.matrices import Array, as_array
-from annotated_transformer.figures.style import MARKERS, TEXT, colour, new_figure
+from annotated_transformer.figures.style import MARKERS, TEXT, add_legend, colour, new_figure
 
 # For curves that are not about a role: colours that no role has, legible on both pages; dash and
 # marker tell them apart before colour does.
@@ -94,11 +94,7 @@ def draw_curves(
     if any(isinstance(given, Curve) and given.spread is not None for given in curves.values()):
         handles.append(Patch(facecolor=TEXT, alpha=0.5, label=spread_name))
     if legend_below:
-        legend = figure.legend(
-            handles=handles, frameon=False, loc="outside lower center", ncols=2, fontsize=10
-        )
+        add_legend(figure, handles=handles, loc="outside lower center", ncols=2, fontsize=10)
     else:
-        legend = axes.legend(handles=handles, frameon=False)
-    for text in legend.get_texts():
-        text.set_color(TEXT)
+        add_legend(axes, handles=handles)
     return {name: np.asarray(values) for name, values in data.items()}

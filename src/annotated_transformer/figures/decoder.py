@@ -1,29 +1,26 @@
-"""Figures of the decoder (chapter 6): who sees what, what is being written, where the weights are.
+"""Pictures of the decoder (chapter 6): who sees what, how a word arises, which vocabulary fits.
 
 Every function draws and returns the numbers it has drawn.
 """
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from annotated_transformer.figures.matrices import as_array
-from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
 from annotated_transformer.figures.style import (
     BLOCKED,
     TEXT,
     WEIGHT_COLOURS,
+    add_legend,
     ink_on,
     new_figure,
 )
-from annotated_transformer.figures.touch import CONTROL_ROOM, MASK_SCALE, WEIGHT_SCALE
 
 LEAK = "#E3AE8D"  # what an honest prediction must not see: the answer, and what stands behind it
 HIDDEN, SEEN, ANSWER = "×", "✓", "!"
@@ -62,7 +59,8 @@ def draw_reach(
         axis.set_ylabel("prediction of", fontsize=10)
     for axis in axes[-2:]:
         axis.set_xlabel("depends on", fontsize=10)
-    legend = figure.legend(
+    add_legend(
+        figure,
         handles=[
             Patch(facecolor="#F6F4FB", edgecolor=TEXT, label=f"{SEEN} an earlier word"),
             Patch(facecolor=LEAK, edgecolor=TEXT, label=f"{ANSWER} the answer or later"),
@@ -73,10 +71,7 @@ def draw_reach(
         fontsize=9.5,
         columnspacing=1.0,
         handlelength=1.2,
-        frameon=False,
     )
-    for text in legend.get_texts():
-        text.set_color(TEXT)
     return counts
 
 
@@ -166,183 +161,3 @@ def draw_vocabularies(
     axis.set_ylabel("row of Table 3")
     axis.grid(visible=True, axis="x", lw=0.6)
     return {row: low <= stated <= high for row, (low, high) in intervals.items()}
-
-
-def touch_writing(
-    written: Sequence[str],
-    source: Sequence[str],
-    weights: Mapping[str, Tensor | ArrayLike],
-    label: str,
-    begin: str = "<s>",
-    start: int = 0,
-) -> dict[str, NDArray[np.bool_]]:
-    """A figure to touch: choose the word that is being written, see what its position may read.
-
-    On the left the decoder's positions with the words that they carry; buttons wire the decoder
-    with and without shift and mask. On the right the source with the weights of cross-attention
-    under the same wiring.
-
-    Args:
-        written: the n target words, the end included.
-        source: the n_src source words.
-        weights: by wiring ("shift and mask", "mask only", "shift only", "neither"), cross-attention
-            of each position, (n, n_src).
-        label: what the figure shows, for a person who cannot see it.
-        begin: the sign that the shift puts in front.
-        start: the position shown first.
-
-    Returns:
-        By wiring, bool (n, n): row t, column s: at the prediction of word t the decoder's input
-        shows word s.
-    """
-    n = len(written)
-    wirings = {
-        "shift and mask": (True, True),
-        "mask only": (False, True),
-        "shift only": (True, False),
-        "neither": (False, False),
-    }
-    stacks = {name: np.round(as_array(weights[name]), 2) for name in wirings}
-    shows = {
-        name: np.array(
-            [[_sees(t, s + shift, mask) and s + shift < n for s in range(n)] for t in range(n)]
-        )
-        for name, (shift, mask) in wirings.items()
-    }
-    pictures = {
-        name: [_positions(t, written, begin, shift, mask) for t in range(n)]
-        for name, (shift, mask) in wirings.items()
-    }
-    scale = [*MASK_SCALE[:1], [0.5, MASK_SCALE[1][1]], [1.0, LEAK]]
-    traces: list[Any] = [
-        go.Heatmap(
-            z=pictures[name][start][0],
-            text=pictures[name][start][1],
-            texttemplate="%{text}",
-            textfont={"color": "#000000", "size": 13},
-            hovertemplate="%{text}<extra></extra>",
-            colorscale=scale,
-            zmin=0,
-            zmax=2,
-            xgap=2,
-            ygap=2,
-            showscale=False,  # the signs in the cells and the line below say it
-            visible=name == "shift and mask",
-        )
-        for name in wirings
-    ]
-    traces += [
-        go.Heatmap(
-            z=stack[start][:, None],
-            text=_with_weights(source, stack[start]),
-            texttemplate="%{text}",
-            textfont={"size": 13},
-            hovertemplate="%{text}<extra></extra>",
-            colorscale=WEIGHT_SCALE,
-            zmin=0,
-            zmax=1,
-            xgap=2,
-            ygap=2,
-            showscale=False,  # every cell carries its number
-            xaxis="x2",
-            yaxis="y2",
-            visible=name == "shift and mask",
-        )
-        for name, stack in stacks.items()
-    ]
-    steps = []
-    for t, word in enumerate(written):
-        cells = [pictures[name][t][0] for name in wirings]
-        cells += [stack[t][:, None].tolist() for stack in stacks.values()]
-        texts = [pictures[name][t][1] for name in wirings]
-        texts += [_with_weights(source, stack[t]) for stack in stacks.values()]
-        steps.append(
-            {
-                "label": f"{t + 1}: {word}",
-                "method": "restyle",
-                "args": [{"z": cells, "text": texts}],
-            }
-        )
-    buttons = [
-        {
-            "label": name,
-            "method": "restyle",
-            "args": [{"visible": [other == name for other in wirings] * 2}],  # left, then right
-        }
-        for name in wirings
-    ]
-    height = 110 + 27 * max(n, len(source))
-    layout = base_layout(height=height + CONTROL_ROOM + CONTROL_ROOM // 2)
-    margin = {"l": 6, "r": 6, "t": 34, "b": 30}
-    layout["margin"] = {**margin, "t": 34 + CONTROL_ROOM // 2, "b": 30 + CONTROL_ROOM}
-    layout["meta"] = {"native": {"margin": margin, "height": height}}
-    bare = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
-    layout["xaxis"].update(bare, domain=[0.0, 0.58])
-    layout["yaxis"].update(bare, autorange="reversed")
-    layout["xaxis2"] = {**layout["xaxis"], "domain": [0.64, 1.0], "anchor": "y2"}
-    layout["yaxis2"] = {**layout["yaxis"], "anchor": "x2"}
-    layout["annotations"] = [
-        {"text": text, "x": x, "y": y, "xref": "paper", "yref": "paper", "showarrow": False}
-        | {"xanchor": "left", "yanchor": anchor, "font": {"color": TEXT, "size": 12}}
-        for text, x, y, anchor in (
-            ("decoder: input word", 0.0, 1.0, "bottom"),
-            ("source, weight", 0.64, 1.0, "bottom"),
-            (f"{SEEN} may read · {HIDDEN} may not · {ANSWER} the answer or later", 0.0, 0.0, "top"),
-        )
-    ]
-    layout["sliders"] = [
-        {
-            "active": start,
-            "steps": steps,
-            "currentvalue": {"prefix": "writes word ", "font": {"size": 14, "color": TEXT}},
-            "pad": {"t": 40},
-        }
-    ]
-    layout["updatemenus"] = [
-        {
-            "type": "buttons",
-            "direction": "right",
-            "name": "wiring",
-            "buttons": buttons,
-            "active": 0,
-            "x": 0.0,
-            "xanchor": "left",
-            "y": 1.05,
-            "yanchor": "bottom",
-            "showactive": True,
-            "font": {"color": "#1a1a1a"},
-            "bgcolor": "#E4E4E4",
-        }
-    ]
-    show_figure(go.Figure(traces, layout), label)
-    return shows
-
-
-def _sees(t: int, position: int, mask: bool) -> bool:
-    """Whether decoder position t may attend to another one."""
-    return position <= t or not mask
-
-
-def _positions(
-    t: int, written: Sequence[str], begin: str, shift: bool, mask: bool
-) -> tuple[list[list[int]], list[list[str]]]:
-    """Kind and text of every decoder position, (n, 1), while position t predicts word t."""
-    kinds, texts = [], []
-    for position in range(len(written)):
-        word_number = position - shift  # -1 for the sign in front
-        word = written[word_number] if word_number >= 0 else begin
-        if not _sees(t, position, mask):
-            kind, sign = 0, HIDDEN
-        elif word_number >= t:
-            kind, sign = 2, ANSWER
-        else:
-            kind, sign = 1, SEEN
-        here = " ◀" if position == t else ""
-        kinds.append([kind])
-        texts.append([f"{sign} {escape(word)}{here}"])  # plotly would read <s> as a tag
-    return kinds, texts
-
-
-def _with_weights(words: Sequence[str], weights: NDArray[Any]) -> list[list[str]]:
-    """The text of the source's cells, (n_src, 1)."""
-    return [[f"{escape(word)} {weight:.2f}"] for word, weight in zip(words, weights, strict=True)]

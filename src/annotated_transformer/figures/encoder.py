@@ -4,17 +4,33 @@ from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
-from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from annotated_transformer.figures.matrices import Array, as_array
-from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
-from annotated_transformer.figures.style import SIGNED_COLOURS, SIGNED_STOPS, TEXT, new_figure
-from annotated_transformer.figures.touch import CONTROL_ROOM
+from annotated_transformer.figures.plotly_renderer import (
+    NO_LINES,
+    SIGNED_SCALE,
+    choice,
+    layout_with_controls,
+    show_figure,
+    slider,
+)
+from annotated_transformer.figures.style import SIGNED_COLOURS, TEXT, add_colour_bar, new_figure
 
-SIGNED_SCALE = [[i / (len(SIGNED_STOPS) - 1), stop] for i, stop in enumerate(SIGNED_STOPS)]
+# Says how the lines at the strips are to be read, in the corner above them.
+STRIPS_TITLE = {
+    "text": "stage · norm · cosine to the first row",
+    "font": {"color": TEXT, "size": 13},
+    "x": 0.0,
+    "xref": "container",
+    "xanchor": "left",
+    "y": 1.0,
+    "yref": "container",
+    "yanchor": "top",
+    "pad": {"t": 8, "l": 4},
+}
 
 
 def draw_strips(
@@ -45,16 +61,16 @@ def draw_strips(
     for row, norm in enumerate(norms):
         axes.text(rows.shape[-1] + 0.5, row, f"{norm:.1f}", va="center", color=TEXT, fontsize=11)
     axes.text(rows.shape[-1] + 0.5, -1, "norm", va="center", color=TEXT, fontsize=11)
-    bar = figure.colorbar(
-        ScalarMappable(scale, SIGNED_COLOURS),
+    add_colour_bar(
+        figure,
+        scale,
+        SIGNED_COLOURS,
         ax=axes,
         orientation="horizontal",
         aspect=40,
         pad=0.02,
         ticks=[-limit, 0, limit],
     )
-    bar.ax.tick_params(colors=TEXT, labelsize=9)
-    bar.outline.set_edgecolor(TEXT)  # type: ignore[operator]
     return {"vectors": rows, "norms": norms}
 
 
@@ -90,48 +106,23 @@ def touch_strips(
         ]
 
     steps = [
-        {
-            "label": f"{i + 1}: {token}",
-            "method": "update",
-            "args": [{"z": [shown[i]]}, {"yaxis.ticktext": lines(i)}],
-        }
+        choice(f"{i + 1}: {token}", "update", {"z": [shown[i]]}, {"yaxis.ticktext": lines(i)})
         for i, token in enumerate(tokens)
     ]
-    height = 110 + 26 * len(stages)
-    layout = base_layout(height=height + CONTROL_ROOM)
-    layout["xaxis"].update(
-        showgrid=False, zeroline=False, showticklabels=False, title={"text": "the features"}
+    layout = layout_with_controls(
+        height=110 + 26 * len(stages),
+        margin={"l": 10, "r": 10, "t": 36, "b": 30},
+        slider_below=slider("token ", steps, start, gap=50),
+        title=STRIPS_TITLE,
     )
+    layout["xaxis"].update(NO_LINES, showticklabels=False, title={"text": "the features"})
     layout["yaxis"].update(
+        NO_LINES,
         tickvals=list(range(len(stages))),
         ticktext=lines(start),
         tickfont={"size": 11},
         autorange="reversed",
-        showgrid=False,
-        zeroline=False,
     )
-    margin = {"l": 10, "r": 10, "t": 36, "b": 30}
-    layout["margin"] = {**margin, "b": 30 + CONTROL_ROOM}
-    layout["meta"] = {"native": {"margin": margin, "height": height}}
-    layout["title"] = {
-        "text": "stage · norm · cosine to the first row",
-        "font": {"color": TEXT, "size": 13},
-        "x": 0.0,
-        "xref": "container",
-        "xanchor": "left",
-        "y": 1.0,
-        "yref": "container",
-        "yanchor": "top",
-        "pad": {"t": 8, "l": 4},
-    }
-    layout["sliders"] = [
-        {
-            "active": start,
-            "steps": steps,
-            "currentvalue": {"prefix": "token ", "font": {"size": 14, "color": TEXT}},
-            "pad": {"t": 50},
-        }
-    ]
     cells = go.Heatmap(
         z=shown[start],
         hovertemplate="feature %{x}: %{z:.2f}<extra></extra>",

@@ -8,32 +8,29 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from annotated_transformer.figures.cells import write_cells
 from annotated_transformer.figures.curves import CURVE_LOOKS
 from annotated_transformer.figures.matrices import as_array
-from annotated_transformer.figures.plotly_renderer import as_labels, base_layout, show_figure
+from annotated_transformer.figures.plotly_renderer import (
+    NO_LINES,
+    WEIGHT_SCALE,
+    choice,
+    layout_with_controls,
+    show_figure,
+    slider,
+    ticks,
+)
 from annotated_transformer.figures.style import (
     NEUTRAL_COLOURS,
     TEXT,
-    ink_on,
+    add_legend,
     new_figure,
+    widen_first,
 )
-from annotated_transformer.figures.touch import CONTROL_ROOM, WEIGHT_SCALE
-
-
-def _write_cells(axes: Axes, values: NDArray[np.int64], shades: NDArray[np.float64]) -> None:
-    """A table of coloured cells with its numbers written in them; shades from 0 to 1."""
-    axes.imshow(shades, cmap=NEUTRAL_COLOURS, vmin=0, vmax=1, aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        ink = ink_on(NEUTRAL_COLOURS(float(shades[row, column]))[:3])
-        axes.text(column, row, str(value), ha="center", va="center", color=ink, fontsize=9)
-    axes.spines[:].set_visible(False)
-    axes.set_xticks([])
-    axes.set_yticks([])
 
 
 def draw_split(
@@ -58,18 +55,13 @@ def draw_split(
     figure, axes = new_figure(
         1.4 + 0.8 * len(columns), 3 * (0.7 + 0.3 * num_tokens) + 0.4, num_heads, rows=3
     )
-    grid = axes[0].get_gridspec()
-    assert grid is not None
-    axes[0].set_subplotspec(grid[0, :])
-    for spare in axes[1:num_heads]:
-        spare.remove()
-    axes = [axes[0], *axes[num_heads:]]
+    axes = widen_first(axes, num_heads)
 
     def shades(token: NDArray[np.int64]) -> NDArray[np.float64]:
         return (token - 1) / max(1, num_tokens - 1)
 
     for axis, (title, panel) in zip(axes, panels, strict=True):
-        _write_cells(axis, panel, shades(panel // 10))
+        write_cells(axis, panel, shades(panel // 10), NEUTRAL_COLOURS, size=9, aspect="auto")
         axis.set_title(title, fontsize=10)
         axis.set_xticks(range(panel.shape[1]), [str(c) for c in range(panel.shape[1])])
         axis.set_yticks(range(num_tokens), [str(t) for t in tokens])
@@ -78,7 +70,8 @@ def draw_split(
     axes[0].set_ylabel("token", fontsize=9.5)
     for axis in axes[1::num_heads]:
         axis.set_ylabel("row", fontsize=9.5)
-    legend = figure.legend(
+    add_legend(
+        figure,
         handles=[
             Patch(facecolor=NEUTRAL_COLOURS(shade), edgecolor=TEXT, label=f"from token {token}")
             for token, shade in zip(tokens, shades(tokens), strict=True)
@@ -88,10 +81,7 @@ def draw_split(
         fontsize=9.5,
         columnspacing=1.0,
         handlelength=1.4,
-        frameon=False,
     )
-    for text in legend.get_texts():
-        text.set_color(TEXT)
     return {"x": x, "split": split, "view_only": view_only}
 
 
@@ -117,8 +107,7 @@ def draw_scores_by_heads(bleu: Mapping[int, float]) -> dict[int, float]:
     axes.set_xticks(range(len(heads)), [str(h) for h in heads])
     axes.set_xlabel("number of heads h, with $d_k = d_v = 512\\,/\\,h$")
     axes.set_ylabel("BLEU, newstest2013")
-    for text in axes.legend(loc="lower center", frameon=False).get_texts():
-        text.set_color(TEXT)
+    add_legend(axes, loc="lower center")
     axes.set_ylim(min(scores) - 0.2, max(scores) + 0.35)
     return {h: round(max(scores) - score, 1) for h, score in bleu.items()}
 
@@ -149,9 +138,7 @@ def draw_shares_by_head(
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
     axes.set_xlabel(x_label)
     axes.grid(visible=True, axis="x", lw=0.6)
-    legend = axes.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=1, frameon=False)
-    for text in legend.get_texts():
-        text.set_color(TEXT)
+    add_legend(axes, loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=1)
     return {**drawn, "chance": np.asarray(chance)}
 
 
@@ -196,9 +183,7 @@ def draw_losses_by_part(
         Patch(facecolor=shade, edgecolor="white", label="one at a time, added up"),
         Patch(facecolor=other, edgecolor="white", hatch="//", label="all at once"),
     ]
-    legend = figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
-    for text in legend.get_texts():
-        text.set_color(TEXT)
+    add_legend(figure, handles=handles, loc="outside upper center", ncols=2)
     return both
 
 
@@ -225,35 +210,19 @@ def touch_heads_at_word(
         "weights" (heads, n_q, n_k), and "top": for each query the word that each head weighs most.
     """
     stack = as_array(weights)
-    # Words may repeat in a sentence, so cells are placed by number and labelled by word.
-    columns = {"tickvals": list(range(len(keys))), "ticktext": as_labels(keys), "tickangle": -60}
-    rows = {
-        "tickvals": list(range(len(heads))),
-        "ticktext": as_labels(heads),
-        "autorange": "reversed",
-    }
     shown = [np.round(stack[:, i], 2).tolist() for i in range(len(queries))]  # each (heads, n_k)
     steps = [
-        {"label": f"{i + 1}: {word}", "method": "restyle", "args": [{"z": [shown[i]]}]}
-        for i, word in enumerate(queries)
+        choice(f"{i + 1}: {word}", "restyle", {"z": [shown[i]]}) for i, word in enumerate(queries)
     ]
-    height = 150 + 30 * len(heads)
-    layout = base_layout(height=height + CONTROL_ROOM)
-    layout["xaxis"].update(columns, showgrid=False, zeroline=False, title={"text": "key"})
-    layout["yaxis"].update(
-        rows, showgrid=False, zeroline=False, title={"text": "head", "standoff": 8}
+    layout = layout_with_controls(
+        height=150 + 30 * len(heads),
+        margin={"l": 10, "r": 10, "t": 10, "b": 20},
+        slider_below=slider(f"{row_name} ", steps, start, gap=70),
     )
-    margin = {"l": 10, "r": 10, "t": 10, "b": 20}
-    layout["margin"] = {**margin, "b": 20 + CONTROL_ROOM}
-    layout["meta"] = {"native": {"margin": margin, "height": height}}
-    layout["sliders"] = [
-        {
-            "active": start,
-            "steps": steps,
-            "currentvalue": {"prefix": f"{row_name} ", "font": {"size": 14, "color": TEXT}},
-            "pad": {"t": 70},
-        }
-    ]
+    layout["xaxis"].update(NO_LINES, **ticks(keys), tickangle=-60, title={"text": "key"})
+    layout["yaxis"].update(
+        NO_LINES, **ticks(heads), autorange="reversed", title={"text": "head", "standoff": 8}
+    )
     cells = go.Heatmap(
         z=shown[start],
         hovertemplate="%{y} looks at %{x}: %{z:.2f}<extra></extra>",

@@ -6,22 +6,23 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Colormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from annotated_transformer.attention import scaled_dot_product_attention
+from annotated_transformer.figures.cells import draw_cells, draw_mask
 from annotated_transformer.figures.style import (
     BLOCKED,
     LETTERS,
     NUMBER_COLOURS,
     TEXT,
     WEIGHT_COLOURS,
+    add_colour_bar,
+    add_legend,
     colour,
-    ink_on,
     new_figure,
 )
 
@@ -55,45 +56,6 @@ class Panel:
     column_name: str = ""
 
 
-def _number(value: float) -> str:
-    if not np.isfinite(value):
-        return "−∞" if value == -np.inf else "∞" if value == np.inf else "nan"
-    return f"{value:.0f}" if float(value).is_integer() else f"{value:.2f}"
-
-
-def _draw_cells(
-    axes: Axes, values: Array, colours: Colormap, scale: Normalize, size: float
-) -> None:
-    """Opaque coloured cells, each with its number in black or white."""
-    for row, column in np.ndindex(*values.shape):
-        value = float(values[row, column])
-        fill = colours(scale(value)) if np.isfinite(value) else BLOCKED
-        axes.add_patch(
-            Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=fill, edgecolor="white", lw=1)
-        )
-        ink = ink_on(fill if isinstance(fill, str) else (fill[0], fill[1], fill[2]))
-        axes.text(column, row, _number(value), ha="center", va="center", color=ink, fontsize=size)
-
-
-def _draw_mask(axes: Axes, mask: Array, size: float) -> None:
-    """Allowed cells carry a tick on white, forbidden ones a cross on hatched grey."""
-    for row, column in np.ndindex(*mask.shape):
-        allowed = bool(mask[row, column])
-        axes.add_patch(
-            Rectangle(
-                (column - 0.5, row - 0.5),
-                1,
-                1,
-                facecolor="white" if allowed else BLOCKED,
-                edgecolor="#757575",
-                hatch=None if allowed else "//",
-                lw=0.6,
-            )
-        )
-        mark, ink = ("✓", "#000000") if allowed else ("×", "#000000")
-        axes.text(column, row, mark, ha="center", va="center", color=ink, fontsize=size)
-
-
 def _legend_of_cells(figure: Figure, panels: Sequence[Panel], arrays: Sequence[Array]) -> None:
     """Below the picture: what the colour of a cell means, for the colours that occur in it."""
     masks = [a for a in arrays if a.dtype == bool]
@@ -118,15 +80,13 @@ def _legend_of_cells(figure: Figure, panels: Sequence[Panel], arrays: Sequence[A
         for meaning, (occurs, fill, hatch) in meanings.items()
         if occurs
     ]
-    legend = figure.legend(
+    add_legend(
+        figure,
         handles=handles,
         loc="outside lower center",
         ncols=min(3, len(handles)),
         fontsize=9.5,
-        frameon=False,
     )
-    for text in legend.get_texts():
-        text.set_color(TEXT)
 
 
 def _finite(values: Array) -> Array:
@@ -188,15 +148,13 @@ def draw_matrices(
     size = min(11.0, 20.0 * cell)
     for panel, values, axis in zip(panels, arrays, axes, strict=False):
         if values.dtype == bool:
-            _draw_mask(axis, values, size + 2)
+            draw_mask(axis, values, size + 2)
         elif panel.weights:
-            _draw_cells(axis, values, WEIGHT_COLOURS, Normalize(0, 1), size)
+            draw_cells(axis, values, WEIGHT_COLOURS, Normalize(0, 1), size)
         else:
             finite = np.abs(values[np.isfinite(values)])
             largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
-            _draw_cells(
-                axis, values, NUMBER_COLOURS, Normalize(-1.4 * largest, 1.4 * largest), size
-            )
+            draw_cells(axis, values, NUMBER_COLOURS, Normalize(-1.4 * largest, 1.4 * largest), size)
         _finish(axis, panel, values)
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
@@ -302,7 +260,7 @@ def draw_weights(
     for panel, axis in enumerate(axes[:panels]):
         first_column, last_row = panel % columns == 0, panel + columns >= panels
         if numbers:
-            _draw_cells(axis, stack[panel], WEIGHT_COLOURS, Normalize(0, 1), 10.0)
+            draw_cells(axis, stack[panel], WEIGHT_COLOURS, Normalize(0, 1), 10.0)
         else:
             axis.imshow(stack[panel], cmap=WEIGHT_COLOURS, vmin=0, vmax=1, aspect="equal")
         look = Panel(
@@ -319,9 +277,14 @@ def draw_weights(
             axis.set_xlabel("key", color=colour("key"), fontweight="bold")
     for axis in axes[panels:]:
         axis.set_axis_off()
-    scale = ScalarMappable(Normalize(0, 1), WEIGHT_COLOURS)
-    bar = figure.colorbar(scale, ax=axes[:panels], aspect=30 * rows, pad=0.02, ticks=[0, 0.5, 1])
-    bar.set_label("weight", color=TEXT)
-    bar.ax.tick_params(colors=TEXT, labelsize=9)
-    bar.outline.set_edgecolor(TEXT)  # type: ignore[operator]
+    add_colour_bar(
+        figure,
+        Normalize(0, 1),
+        WEIGHT_COLOURS,
+        "weight",
+        ax=axes[:panels],
+        aspect=30 * rows,
+        pad=0.02,
+        ticks=[0, 0.5, 1],
+    )
     return stack

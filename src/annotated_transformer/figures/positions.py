@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
@@ -16,16 +15,19 @@ from torch import Tensor
 
 from annotated_transformer.figures.curves import CURVE_LOOKS
 from annotated_transformer.figures.matrices import Array, as_array
-from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
-from annotated_transformer.figures.style import (
-    SIGNED_COLOURS,
-    SIGNED_STOPS,
-    TEXT,
-    new_figure,
+from annotated_transformer.figures.plotly_renderer import (
+    NO_LINES,
+    SIGNED_SCALE,
+    base_layout,
+    choice,
+    layout_with_controls,
+    note,
+    row_frame,
+    show_figure,
+    slider,
 )
-from annotated_transformer.figures.touch import CONTROL_ROOM
+from annotated_transformer.figures.style import SIGNED_COLOURS, TEXT, add_colour_bar, new_figure
 
-SIGNED_SCALE = [[i / (len(SIGNED_STOPS) - 1), stop] for i, stop in enumerate(SIGNED_STOPS)]
 INK = CURVE_LOOKS[0][0]  # of no role, and legible on both pages
 
 
@@ -73,16 +75,16 @@ def draw_maps(
             axis.set_xlabel(x_label)
     for axis in axes[len(arrays) :]:
         axis.set_axis_off()
-    bar = figure.colorbar(
-        ScalarMappable(norm, SIGNED_COLOURS),
+    add_colour_bar(
+        figure,
+        norm,
+        SIGNED_COLOURS,
+        scale_name,
         ax=axes[: len(arrays)],
         aspect=18 * lines,
         pad=0.02,
         extend="both" if limit < largest else "neither",
     )
-    bar.set_label(scale_name, color=TEXT)
-    bar.ax.tick_params(colors=TEXT, labelsize=9)
-    bar.outline.set_edgecolor(TEXT)  # type: ignore[operator]
     return arrays
 
 
@@ -107,20 +109,58 @@ def touch_position(
         raise ValueError(
             f"start = {start} is no stop of the slider: it needs a multiple of {every}."
         )
+    steps = [
+        choice(
+            str(position),
+            "update",
+            {"y": [np.round(rows[position], 2), np.round(products[position], 2)]},
+            {"shapes": _marks_at(position, d_model)},
+            [1, 2],
+        )
+        for position in chosen
+    ]
+    layout = layout_with_controls(
+        height=720,
+        margin={"l": 10, "r": 10, "t": 30, "b": 30},
+        slider_below=slider("position ", steps, chosen.index(start), gap=60),
+        shapes=_marks_at(start, d_model),
+        bargap=0,
+        annotations=[
+            note("all encodings, the chosen row framed", 0, 1.0),
+            note("the chosen row", 0, 0.53),
+            note("its dot product with every position", 0, 0.25),
+        ],
+    )
+    layout |= _three_axes(layout, [min(0, 1.05 * products.min()), d_model * 0.53])
+    show_figure(
+        go.Figure(_position_traces(rows, products, start), layout),
+        f"The encoding of {n} positions in {d_model} columns as a map, with the row of the chosen "
+        "position below it as bars, and the dot products of that row with all rows as a curve: the "
+        "curve has its peak at the chosen position and looks the same on both sides of it.",
+    )
+    return {"encoding": rows, "products": products}
 
-    def frame(position: int) -> list[dict[str, Any]]:
-        corners = {"x0": -0.5, "x1": d_model - 0.5, "y0": position - 0.5, "y1": position + 0.5}
-        line = {"x0": position, "x1": position, "y0": 0, "y1": 1, "xref": "x3", "yref": "y3 domain"}
-        look = {"color": TEXT, "width": 2}
-        return [
-            {"type": "rect", **corners, "line": look},
-            {"type": "line", **line, "line": {**look, "dash": "dot"}},
-        ]
 
-    hover = {"hovertemplate": "position %{y}, column %{x}: %{z:.2f}<extra></extra>"}
-    traces: list[Any] = [
+def _marks_at(position: int, d_model: int) -> list[dict[str, Any]]:
+    """A frame around the position's row of the map, and a line at its place in the curve."""
+    line = {"x0": position, "x1": position, "y0": 0, "y1": 1, "xref": "x3", "yref": "y3 domain"}
+    look = {"color": TEXT, "width": 2}
+    return [
+        row_frame(position, d_model, **look),
+        {"type": "line", **line, "line": {**look, "dash": "dot"}},
+    ]
+
+
+def _position_traces(rows: Array, products: Array, start: int) -> list[Any]:
+    """The map of all encodings, the chosen row as bars, its dot products as a curve."""
+    return [
         go.Heatmap(
-            z=np.round(rows, 2), colorscale=SIGNED_SCALE, zmin=-1, zmax=1, showscale=False, **hover
+            z=np.round(rows, 2),
+            colorscale=SIGNED_SCALE,
+            zmin=-1,
+            zmax=1,
+            showscale=False,
+            hovertemplate="position %{y}, column %{x}: %{z:.2f}<extra></extra>",
         ),
         go.Bar(
             y=np.round(rows[start], 2),
@@ -139,72 +179,31 @@ def touch_position(
             yaxis="y3",
         ),
     ]
-    steps = [
-        {
-            "label": str(position),
-            "method": "update",
-            "args": [
-                {"y": [np.round(rows[position], 2), np.round(products[position], 2)]},
-                {"shapes": frame(position)},
-                [1, 2],
-            ],
-        }
-        for position in chosen
-    ]
-    layout = base_layout(height=720 + CONTROL_ROOM, shapes=frame(start))
-    layout["sliders"] = [
-        {
-            "active": chosen.index(start),
-            "steps": steps,
-            "currentvalue": {"prefix": "position ", "font": {"size": 14, "color": TEXT}},
-            "pad": {"t": 60},
-        }
-    ]
-    margin = {"l": 10, "r": 10, "t": 30, "b": 30}
-    layout["margin"] = {**margin, "b": 30 + CONTROL_ROOM}
-    layout["meta"] = {"native": {"margin": margin, "height": 720}}
-    layout["bargap"] = 0
-    plain = {"showgrid": False, "zeroline": False}
-    layout["xaxis"].update(plain, title={"text": "column", "standoff": 4})
-    layout["yaxis"].update(
-        plain, autorange="reversed", domain=[0.64, 1.0], title={"text": "position"}
-    )
+
+
+def _three_axes(layout: dict[str, Any], product_range: list[float]) -> dict[str, Any]:
+    """The axes of map, bars and curve, one below the other."""
+    axes: dict[str, Any] = {
+        "xaxis": layout["xaxis"] | NO_LINES | {"title": {"text": "column", "standoff": 4}},
+        "yaxis": layout["yaxis"]
+        | NO_LINES
+        | {"autorange": "reversed", "domain": [0.64, 1.0], "title": {"text": "position"}},
+    }
     for number, domain, x_title, y_title, y_range in (
         (2, [0.36, 0.53], "column", "value", [-1.05, 1.05]),
-        (
-            3,
-            [0.0, 0.25],
-            "position",
-            "dot product",
-            [min(0, 1.05 * products.min()), d_model * 0.53],
-        ),
+        (3, [0.0, 0.25], "position", "dot product", product_range),
     ):
-        axes = base_layout()
-        layout[f"xaxis{number}"] = {
-            **axes["xaxis"],
+        plain = base_layout()
+        axes[f"xaxis{number}"] = {
+            **plain["xaxis"],
             "anchor": f"y{number}",
             "title": {"text": x_title, "standoff": 4},
         }
-        layout[f"yaxis{number}"] = {
-            **axes["yaxis"],
+        axes[f"yaxis{number}"] = {
+            **plain["yaxis"],
             "anchor": f"x{number}",
             "domain": domain,
             "range": y_range,
             "title": {"text": y_title},
         }
-    layout["annotations"] = [
-        {"text": text, "x": 0, "y": y, "xref": "paper", "yref": "paper"}
-        | {"showarrow": False, "xanchor": "left", "yanchor": "bottom", "font": {"color": TEXT}}
-        for text, y in (
-            ("all encodings, the chosen row framed", 1.0),
-            ("the chosen row", 0.53),
-            ("its dot product with every position", 0.25),
-        )
-    ]
-    show_figure(
-        go.Figure(traces, layout),
-        f"The encoding of {n} positions in {d_model} columns as a map, with the row of the chosen "
-        "position below it as bars, and the dot products of that row with all rows as a curve: the "
-        "curve has its peak at the chosen position and looks the same on both sides of it.",
-    )
-    return {"encoding": rows, "products": products}
+    return axes

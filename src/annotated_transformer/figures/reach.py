@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
-from annotated_transformer.figures.style import TEXT
-from annotated_transformer.figures.touch import CONTROL_ROOM
+from annotated_transformer.figures.plotly_renderer import (
+    NO_LINES,
+    choice,
+    layout_with_controls,
+    show_figure,
+    slider,
+)
 
 SEEN = ((0.0, "#F6F4FB"), (1.0, "#5E43A8"))  # the light and the dark end of the weights' colours
 
@@ -42,42 +46,25 @@ def touch_reach(
         return [["●" if cell else "" for cell in row] for row in table[:, depth]]
 
     steps = [
-        {
-            "label": str(depth + 1),
-            "method": "update",
-            "args": [
-                {"z": [table[:, depth].tolist()], "text": [text(depth)]},
-                {"yaxis.ticktext": rows(depth)},
-            ],
-        }
+        choice(
+            str(depth + 1),
+            "update",
+            {"z": [table[:, depth].tolist()], "text": [text(depth)]},
+            {"yaxis.ticktext": rows(depth)},
+        )
         for depth in range(depths)
     ]
-    height = 110 + 60 * len(kinds)
-    layout = base_layout(height=height + CONTROL_ROOM)
+    layout = layout_with_controls(
+        height=110 + 60 * len(kinds),
+        margin={"l": 10, "r": 10, "t": 10, "b": 20},
+        slider_below=slider("layers: ", steps, start, gap=70),
+    )
     layout["xaxis"].update(
-        tickvals=[1, n // 2 + 1, n],
-        showgrid=False,
-        zeroline=False,
-        title={"text": f"input word, for output {n}"},
+        NO_LINES, tickvals=[1, n // 2 + 1, n], title={"text": f"input word, for output {n}"}
     )
     layout["yaxis"].update(
-        tickvals=list(range(len(kinds))),
-        ticktext=rows(start),
-        autorange="reversed",
-        showgrid=False,
-        zeroline=False,
+        NO_LINES, tickvals=list(range(len(kinds))), ticktext=rows(start), autorange="reversed"
     )
-    margin = {"l": 10, "r": 10, "t": 10, "b": 20}
-    layout["margin"] = {**margin, "b": 20 + CONTROL_ROOM}
-    layout["meta"] = {"native": {"margin": margin, "height": height}}
-    layout["sliders"] = [
-        {
-            "active": start,
-            "steps": steps,
-            "currentvalue": {"prefix": "layers: ", "font": {"size": 14, "color": TEXT}},
-            "pad": {"t": 70},
-        }
-    ]
     cells = go.Heatmap(
         x=list(range(1, n + 1)),
         z=table[:, start].tolist(),

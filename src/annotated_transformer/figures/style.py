@@ -9,7 +9,8 @@ from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.pyplot import draw_if_interactive, subplots
 
@@ -107,3 +108,30 @@ def new_figure(
         # The colours are read when ticks and labels are made, so make them inside the context.
         figure.canvas.draw()
     return figure, list(axes.flat)
+
+
+def widen_first(axes: list[Axes], columns: int) -> list[Axes]:
+    """Give the first axes the whole of the first line; those that stood beside it are removed."""
+    grid = axes[0].get_gridspec()
+    assert grid is not None
+    axes[0].set_subplotspec(grid[0, :])
+    for spare in axes[1:columns]:
+        spare.remove()
+    return [axes[0], *axes[columns:]]
+
+
+def add_legend(place: Figure | Axes, **options: Any) -> None:
+    """A legend without a frame, its words legible on both pages."""
+    for text in place.legend(frameon=False, **options).get_texts():
+        text.set_color(TEXT)
+
+
+def add_colour_bar(
+    figure: Figure, norm: Normalize, colours: Colormap, name: str | None = None, **options: Any
+) -> None:
+    """The bar that says what the colours mean, legible on both pages."""
+    bar = figure.colorbar(ScalarMappable(norm, colours), **options)
+    if name:
+        bar.set_label(name, color=TEXT)
+    bar.ax.tick_params(colors=TEXT, labelsize=9)
+    bar.outline.set_edgecolor(TEXT)  # type: ignore[operator]

@@ -12,13 +12,15 @@ from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from annotated_transformer.figures.cells import write_cells
 from annotated_transformer.figures.matrices import Array, as_array
 from annotated_transformer.figures.style import (
     SIGNED_COLOURS,
     TEXT,
     WEIGHT_COLOURS,
-    ink_on,
+    add_legend,
     new_figure,
+    widen_first,
 )
 
 Shape = tuple[int, ...]
@@ -57,7 +59,8 @@ def draw_batch(
     axes[sentence].add_patch(
         Rectangle((-0.5, token - 0.5), d, 1, fill=False, edgecolor="black", lw=2.2, clip_on=False)
     )
-    legend = figure.legend(
+    add_legend(
+        figure,
         handles=[
             Patch(facecolor=SIGNED_COLOURS(0.15), edgecolor=TEXT, label="below 0"),
             Patch(facecolor=SIGNED_COLOURS(0.5), edgecolor=TEXT, label="near 0"),
@@ -70,10 +73,7 @@ def draw_batch(
         columnspacing=0.8,
         handlelength=1.2,
         handletextpad=0.5,
-        frameon=False,
     )
-    for text in legend.get_texts():
-        text.set_color(TEXT)
     vector: Array = values[sentence, token]
     return vector
 
@@ -170,22 +170,12 @@ def draw_view_and_transpose(n: int = 2, d: int = 3) -> dict[str, NDArray[np.int6
     }
     ratios = {"height_ratios": [1, d]}
     figure, axes = new_figure(5.0, 0.75 + 0.42 * d + 1.0, 3, rows=2, gridspec_kw=ratios)
-    grid = axes[0].get_gridspec()
-    assert grid is not None
-    axes[0].set_subplotspec(grid[0, :])
-    for spare in axes[1:3]:
-        spare.remove()
-    for axis, (title, values) in zip([axes[0], *axes[3:]], panels.items(), strict=True):
+    for axis, (title, values) in zip(widen_first(axes, 3), panels.items(), strict=True):
         shades = 0.75 * (values // 10 - 1) / max(1, n - 1)
-        axis.imshow(shades, cmap=WEIGHT_COLOURS, vmin=0, vmax=1, aspect="equal")
-        for (row, column), value in np.ndenumerate(values):
-            ink = ink_on(WEIGHT_COLOURS(float(shades[row, column]))[:3])
-            axis.text(column, row, str(value), ha="center", va="center", color=ink, fontsize=12)
-        axis.spines[:].set_visible(False)
-        axis.set_xticks([])
-        axis.set_yticks([])
+        write_cells(axis, values, shades, WEIGHT_COLOURS, size=12, aspect="equal")
         axis.set_title(title, fontsize=12)
-    legend = figure.legend(
+    add_legend(
+        figure,
         handles=[
             Patch(facecolor=WEIGHT_COLOURS(0.75 * t / max(1, n - 1)), edgecolor=TEXT, label=name)
             for t, name in enumerate(f"token {t}" for t in range(n))
@@ -193,9 +183,6 @@ def draw_view_and_transpose(n: int = 2, d: int = 3) -> dict[str, NDArray[np.int6
         loc="outside lower center",
         ncols=n,
         fontsize=11,
-        frameon=False,
     )
-    for text in legend.get_texts():
-        text.set_color(TEXT)
     names = ("memory", "x", "view", "transpose")
     return dict(zip(names, panels.values(), strict=True))
