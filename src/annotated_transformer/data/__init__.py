@@ -2,17 +2,16 @@
 
 from annotated_transformer.data.batching import (
     Batch,
-    EncodedSplit,
     PaddingWaste,
     batches_of,
     collate,
-    encode_split,
     make_batch,
     padding_waste,
     token_batches,
 )
 from annotated_transformer.data.copy_task import copy_corpus
 from annotated_transformer.data.corpus import Alignment, ParallelCorpus, Split
+from annotated_transformer.data.encoding import EncodedSplit, encode_split
 from annotated_transformer.data.folder import read_folder
 from annotated_transformer.data.grammar import TRAVELLING_SENTENCE, generate_corpus
 from annotated_transformer.data.registry import CORPORA, load_corpus

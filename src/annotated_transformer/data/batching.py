@@ -7,73 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from annotated_transformer.data.corpus import Split
-from annotated_transformer.data.vocabulary import Vocabulary
+from annotated_transformer.data.encoding import EncodedSplit
 from annotated_transformer.errors import CallError
-
-
-@dataclass(frozen=True)
-class EncodedSplit:
-    """A split as ids.
-
-    Attributes:
-        source: ids of each sentence, the end sign appended.
-        target: ids of each translation between the start and the end sign.
-        indices: the place of each pair in the split it came from.
-        skipped: number of pairs left out because they were too long.
-    """
-
-    source: list[list[int]]
-    target: list[list[int]]
-    indices: list[int]
-    skipped: int
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    @property
-    def lengths(self) -> list[tuple[int, int]]:
-        """(source, target) lengths as the encoder and the decoder see them.
-
-        The decoder reads the target without its last sign and predicts it without its first, so it
-        sees one position fewer than the row has.
-        """
-        return [(len(s), len(t) - 1) for s, t in zip(self.source, self.target, strict=True)]
-
-
-def encode_split(
-    split: Split, vocabulary: Vocabulary, max_length: int | None = None
-) -> EncodedSplit:
-    """Turn the sentences of a split into ids.
-
-    Args:
-        split: the sentences.
-        vocabulary: gives the ids.
-        max_length: pairs with more positions than this on either side (as `lengths` counts) are
-            left out and counted in `skipped`. None keeps all, as scoring needs.
-
-    Raises:
-        CallError: nothing is left.
-    """
-    eos, bos = [vocabulary.eos_id], [vocabulary.bos_id]
-    source = [ids + eos for ids in vocabulary.encode_batch(split.source)]
-    target = [bos + ids + eos for ids in vocabulary.encode_batch(split.target)]
-    kept = [
-        index
-        for index, (src, tgt) in enumerate(zip(source, target, strict=True))
-        if max_length is None or max(len(src), len(tgt) - 1) <= max_length
-    ]
-    if not kept:
-        raise CallError(
-            f"all {len(split)} pairs are longer than the maximum of {max_length} tokens; "
-            f"expected a higher maximum"
-        )
-    return EncodedSplit(
-        source=[source[index] for index in kept],
-        target=[target[index] for index in kept],
-        indices=kept,
-        skipped=len(source) - len(kept),
-    )
 
 
 def token_batches(

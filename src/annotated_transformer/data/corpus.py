@@ -1,8 +1,13 @@
 """What a corpus is here: named splits of aligned sentences (section 5.1 trains on such pairs)."""
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
+from annotated_transformer.data.text_file import Sentences
 from annotated_transformer.errors import CallError
 
 Alignment = list[tuple[int, int]]
@@ -13,15 +18,16 @@ class Split:
     """Aligned sentences: `source[i]` and `target[i]` mean the same.
 
     Attributes:
-        source: sentences of the source language, one string each.
+        source: sentences of the source language, one string each; a list, or `StoredSentences`
+            where the file is large.
         target: their translations, as many.
         alignments: for each pair the links (i, j): word i of the source is said by word j of the
             target. None where the corpus knows none.
         tags: for each pair the names of the phenomena it shows. None where nobody named them.
     """
 
-    source: list[str]
-    target: list[str]
+    source: Sentences
+    target: Sentences
     alignments: list[Alignment] | None = None
     tags: list[tuple[str, ...]] | None = None
 
@@ -34,6 +40,27 @@ class Split:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the sentences are read from the disk each time, and not held in memory."""
+        return not isinstance(self.source, list)
+
+    def sentences(self) -> Iterator[str]:
+        """All of the source, then all of the target, one after the other: for a vocabulary."""
+        return chain(self.source, self.target)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the sentences joined by newlines, each side followed by an empty line."""
+        digest = hashlib.sha256()
+        for side in (self.source, self.target):
+            newline = b""
+            for sentence in side:
+                digest.update(newline + sentence.encode())
+                newline = b"\n"
+            digest.update(b"\n\n")
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True)

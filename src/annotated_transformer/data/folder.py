@@ -2,59 +2,24 @@
 
 A file `SPLIT.LANGUAGE` holds one sentence a line; line n of both languages is one pair. The split
 `valid` may also be called `val` or `dev`; every other name is kept (test, test_2016_flickr, ...).
+Each file may be gzipped (`train.en.gz`).
 """
 
-import hashlib
 import logging
-from dataclasses import dataclass
+import os
 from pathlib import Path
 
 from annotated_transformer.data.corpus import ParallelCorpus, Split
+from annotated_transformer.data.text_file import StoredSentences, TextFile, inspect
 from annotated_transformer.errors import CallError, WorkError
 
 logger = logging.getLogger(__name__)
 
 VALIDATION_NAMES = ("valid", "val", "dev")
 FIRST_SPLITS: tuple[str, ...] = ("train", "valid", "test")
-
-
-@dataclass(frozen=True)
-class TextFile:
-    """One file of sentences: its lines, and the SHA-256 of its bytes."""
-
-    path: Path
-    lines: list[str]
-    sha256: str
-
-
-def read_lines(path: Path) -> TextFile:
-    r"""Read one file of sentences.
-
-    Lines end at \n alone: `str.splitlines` would also split at U+2028, U+0085 or a form feed, which
-    occur inside sentences of real corpora and would shift every later pair. A \r before the \n
-    (Windows) is taken off, and so is a byte order mark.
-
-    Raises:
-        WorkError: the file is empty, or is not UTF-8 (with the line and the byte).
-    """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise WorkError(f"{path} cannot be read: {error.strerror}") from error
-    if not raw.strip():
-        raise WorkError(f"{path} is empty; expected one sentence a line")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise WorkError(
-            f"{path} is not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}, in line "
-            f"{line}; convert the file, for example with iconv -f LATIN1 -t UTF-8"
-        ) from error
-    lines = text.removesuffix("\n").split("\n")
-    return TextFile(
-        path, [line.removesuffix("\r") for line in lines], hashlib.sha256(raw).hexdigest()
-    )
+# Text of more bytes than this stays on the disk: as strings and lists of ids it would take about
+# forty times its size in memory.
+HELD_BYTES = 16_000_000
 
 
 def find_splits(directory: Path, source: str, target: str) -> dict[str, tuple[Path, Path]]:
@@ -72,10 +37,10 @@ def find_splits(directory: Path, source: str, target: str) -> dict[str, tuple[Pa
     if source == target:
         raise CallError(f"source and target are both {source!r}; expected two languages")
     found: dict[str, dict[str, Path]] = {}
-    for path in sorted(directory.iterdir()):
-        language = path.suffix.removeprefix(".")
-        if path.is_file() and language in (source, target):
-            name = "valid" if path.stem in VALIDATION_NAMES else path.stem
+    for path in text_files(directory):
+        stem, _, language = path.name.removesuffix(".gz").rpartition(".")
+        if language in (source, target):
+            name = "valid" if stem in VALIDATION_NAMES else stem
             files = found.setdefault(name, {})
             if language in files:
                 raise CallError(
@@ -92,8 +57,9 @@ def find_splits(directory: Path, source: str, target: str) -> dict[str, tuple[Pa
         for language in (source, target):
             if language not in files:
                 (present,) = files.values()
+                stem = present.name.removesuffix(".gz").rpartition(".")[0]
                 raise CallError(
-                    f"{directory} holds {present.name} and no {present.stem}.{language}: the split "
+                    f"{directory} holds {present.name} and no {stem}.{language}: the split "
                     f"{name} lacks the language {language!r}"
                 )
     first = [name for name in FIRST_SPLITS if name in found]
@@ -101,55 +67,85 @@ def find_splits(directory: Path, source: str, target: str) -> dict[str, tuple[Pa
     return {name: (found[name][source], found[name][target]) for name in names}
 
 
+def text_files(directory: Path) -> list[Path]:
+    """The files of a folder by name; of a file and its .gz, as `gunzip -k` leaves them, the file.
+
+    Raises:
+        WorkError: the folder cannot be read.
+    """
+    try:
+        paths = sorted(path for path in directory.iterdir() if path.is_file())
+    except OSError as error:
+        raise WorkError(f"{directory} cannot be read: {error.strerror}") from error
+    names = {path.name for path in paths}
+    return [path for path in paths if path.name.removesuffix(".gz") not in names - {path.name}]
+
+
 def describe(directory: Path) -> str:
     """The first few names in a folder, for a message."""
-    names = sorted(path.name for path in directory.iterdir())
+    names = sorted(path.name for path in directory.iterdir() if not path.name.startswith("."))
     if not names:
         return "nothing"
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
-def pair_lines(name: str, source: TextFile, target: TextFile) -> tuple[Split, int]:
+def pair_lines(
+    name: str, source: TextFile, target: TextFile, held_bytes: int = HELD_BYTES
+) -> tuple[Split, int]:
     """Two files as one split, and the number of pairs dropped for an empty side.
 
     Only training drops them: a pair with an empty side teaches nothing. In every other split an
     empty line stays, so that hypotheses stay in step with references; it is translated like any
     other sentence and scored against what stands beside it.
 
+    Args:
+        held_bytes: the sentences are held in memory if neither file is larger.
+
     Raises:
         WorkError: the files have unequal numbers of lines.
     """
-    if len(source.lines) != len(target.lines):
+    if source.lines != target.lines:
         raise WorkError(
-            f"{source.path} has {len(source.lines)} lines and {target.path} has "
-            f"{len(target.lines)}; expected as many, since line n of one translates line n of the "
-            f"other"
+            f"{source.path} has {source.lines} lines and {target.path} has {target.lines}; "
+            f"expected as many, since line n of one translates line n of the other"
         )
-    pairs = list(zip(source.lines, target.lines, strict=True))
-    kept = [pair for pair in pairs if pair[0].strip() and pair[1].strip()]
-    if not kept:
+    empty = {
+        number
+        for number, pair in enumerate(zip(source, target, strict=True))
+        if not (pair[0].strip() and pair[1].strip())
+    }
+    if len(empty) == source.lines:
         raise WorkError(f"{source.path} and {target.path} hold no pair with text on both sides")
-    if name != "train":
-        return Split(source.lines, target.lines), 0
-    return Split([pair[0] for pair in kept], [pair[1] for pair in kept]), len(pairs) - len(kept)
+    dropped = empty if name == "train" else set()
+    sides = StoredSentences(source, dropped), StoredSentences(target, dropped)
+    if max(source.bytes, target.bytes) > held_bytes:
+        return Split(*sides), len(dropped)
+    return Split(list(sides[0]), list(sides[1])), len(dropped)
 
 
 def read_folder(
-    directory: Path | str, source: str = "en", target: str = "de", name: str = "folder"
+    directory: Path | str,
+    source: str = "en",
+    target: str = "de",
+    name: str = "folder",
+    held_bytes: int = HELD_BYTES,
 ) -> ParallelCorpus:
     """Every split of a folder of parallel text.
 
     Dropped pairs are reported as a warning and in `origin`.
 
+    Args:
+        held_bytes: splits of larger files are read from the disk each time (`StoredSentences`).
+
     Raises:
-        CallError, WorkError: see `find_splits`, `read_lines`, `pair_lines`.
+        CallError, WorkError: see `find_splits`, `inspect`, `pair_lines`.
     """
     splits: dict[str, Split] = {}
     files: dict[str, dict[str, str | int]] = {}
     dropped = 0
     for split_name, paths in find_splits(Path(directory), source, target).items():
-        source_file, target_file = (read_lines(path) for path in paths)
-        splits[split_name], count = pair_lines(split_name, source_file, target_file)
+        source_file, target_file = (inspect(path) for path in paths)
+        splits[split_name], count = pair_lines(split_name, source_file, target_file, held_bytes)
         dropped += count
         if count:
             logger.warning(
@@ -157,10 +153,11 @@ def read_folder(
                 source_file.path.name,
                 target_file.path.name,
                 count,
-                len(source_file.lines),
+                source_file.lines,
             )
         for file in (source_file, target_file):
-            files[file.path.name] = {"sha256": file.sha256, "lines": len(file.lines)}
+            text_name = file.path.name.removesuffix(".gz")
+            files[text_name] = {"sha256": file.sha256, "lines": file.lines}
     origin = {"files": files, "dropped_pairs": dropped}
     return ParallelCorpus(name, source, target, splits, origin)
 
@@ -169,7 +166,8 @@ def write_folder(corpus: ParallelCorpus, directory: Path | str) -> None:
     """Write every split as `SPLIT.LANGUAGE`, so that `read_folder` gives it back.
 
     Raises:
-        CallError: both languages have one name (the copy task), so that their files would be one.
+        CallError: both languages have one name (the copy task), so that their files would be one;
+            or a file is there with other content.
         WorkError: the folder does not take the files.
     """
     languages = (corpus.source_language, corpus.target_language)
@@ -181,6 +179,24 @@ def write_folder(corpus: ParallelCorpus, directory: Path | str) -> None:
         for name, split in corpus.splits.items():
             for language, lines in zip(languages, (split.source, split.target), strict=True):
                 text = "".join(line + "\n" for line in lines)
-                (directory / f"{name}.{language}").write_bytes(text.encode("utf-8"))
+                put_new(directory / f"{name}.{language}", text.encode("utf-8"))
     except OSError as error:
         raise WorkError(f"{directory} cannot be written: {error.strerror}") from error
+
+
+def put_new(path: Path, content: bytes) -> None:
+    """Write a file in one step, unless it is there with this content.
+
+    Raises:
+        CallError: it is there with another.
+    """
+    if path.exists():
+        if path.read_bytes() == content:
+            return
+        raise CallError(
+            f"{path} is there with other content and nothing is overwritten; name another folder, "
+            f"or move the file away"
+        )
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    os.replace(part, path)

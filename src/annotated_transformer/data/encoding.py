@@ -1,0 +1,113 @@
+"""Sentences as ids: in lists, or in mapped arrays where the text is not held in memory either."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+import numpy as np
+
+from annotated_transformer.data.corpus import Split
+from annotated_transformer.data.token_store import EncodedChunk, TokenRows, stored_pairs
+from annotated_transformer.data.vocabulary import Vocabulary
+from annotated_transformer.errors import CallError
+
+Rows = list[list[int]] | TokenRows
+CHUNK = 10_000  # pairs encoded at a time
+
+
+@dataclass(frozen=True)
+class EncodedSplit:
+    """A split as ids.
+
+    Attributes:
+        source: ids of each sentence, the end sign appended.
+        target: ids of each translation between the start and the end sign.
+        indices: the place of each pair in the split it came from.
+        skipped: number of pairs left out because they were too long.
+    """
+
+    source: Rows
+    target: Rows
+    indices: Sequence[int]
+    skipped: int
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def lengths(self) -> Sequence[tuple[int, int]]:
+        """(source, target) lengths as the encoder and the decoder see them.
+
+        The decoder reads the target without its last sign and predicts it without its first, so it
+        sees one position fewer than the row has. Of mapped rows this is an array (pairs, 2).
+        """
+        if isinstance(self.source, TokenRows) and isinstance(self.target, TokenRows):
+            table = np.stack([self.source.lengths, self.target.lengths - 1], axis=1)
+            return cast(Sequence[tuple[int, int]], table)
+        return [(len(s), len(t) - 1) for s, t in zip(self.source, self.target, strict=True)]
+
+
+def encode_split(
+    split: Split, vocabulary: Vocabulary, max_length: int | None = None
+) -> EncodedSplit:
+    """Turn the sentences of a split into ids.
+
+    Those of a stored split are encoded once into the cache and mapped from there, by this process
+    and any other that wants the same.
+
+    Args:
+        split: the sentences.
+        vocabulary: gives the ids.
+        max_length: pairs with more positions than this on either side (as `lengths` counts) are
+            left out and counted in `skipped`. None keeps all, as scoring needs.
+
+    Raises:
+        CallError: nothing is left.
+    """
+    chunks = encoded_chunks(split, vocabulary, max_length)
+    source: Rows
+    target: Rows
+    indices: Sequence[int]
+    if split.is_stored:
+        key = cache_key(split, vocabulary, max_length)
+        source, target, places = stored_pairs(key, chunks, np.min_scalar_type(len(vocabulary)))
+        indices = cast(Sequence[int], places)
+    else:
+        source, target, indices = [], [], []
+        for chunk in chunks:
+            source += chunk.source
+            target += chunk.target
+            indices += chunk.indices
+    if not len(indices):
+        raise CallError(
+            f"all {len(split)} pairs are longer than the maximum of {max_length} tokens; "
+            f"expected a higher maximum"
+        )
+    return EncodedSplit(source, target, indices, len(split) - len(indices))
+
+
+def encoded_chunks(
+    split: Split, vocabulary: Vocabulary, max_length: int | None
+) -> Iterator[EncodedChunk]:
+    """The pairs of a split that are short enough, CHUNK of the split's at a time."""
+    eos, bos = [vocabulary.eos_id], [vocabulary.bos_id]
+    pairs = enumerate(zip(split.source, split.target, strict=True))
+    while some := list(islice(pairs, CHUNK)):
+        sources = vocabulary.encode_batch([pair[0] for _, pair in some])
+        targets = vocabulary.encode_batch([pair[1] for _, pair in some])
+        chunk = EncodedChunk([], [], [])
+        for (index, _), src, tgt in zip(some, sources, targets, strict=True):
+            if max_length is None or max(len(src), len(tgt)) + 1 <= max_length:
+                chunk.source.append(src + eos)
+                chunk.target.append(bos + tgt + eos)
+                chunk.indices.append(index)
+        yield chunk
+
+
+def cache_key(split: Split, vocabulary: Vocabulary, max_length: int | None) -> str:
+    """What determines the ids: the text, the vocabulary and the longest length."""
+    vocabulary_sha256 = hashlib.sha256(vocabulary.tokenizer.to_str().encode()).hexdigest()
+    parts = (split.sha256, vocabulary_sha256, str(max_length))
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:32]
