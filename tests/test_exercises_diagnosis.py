@@ -1,6 +1,5 @@
 """What is said of a wrong answer is true of the input that is shown."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,9 @@ from torch import Tensor
 
 from annotated_transformer.exercises import grade
 from annotated_transformer.exercises.catalogue import catalogue, find
-from annotated_transformer.exercises.exercise import Call, Case, Exercise, Mistake, call
+from annotated_transformer.exercises.exercise import Case, Exercise, Mistake
 from annotated_transformer.exercises.grader.grading import grade_exercise
+from small_exercises import case_of, exercise_of, fixed
 
 CODE = [exercise for exercise in catalogue().values() if not exercise.asks_for_answers]
 
@@ -21,39 +21,8 @@ def progress_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANNOTATED_TRANSFORMER_PROGRESS", str(tmp_path / "progress.json"))
 
 
-def exercise_of(
-    reference: Callable[..., Any], cases: tuple[Case, ...], *mistakes: Mistake
-) -> Exercise:
-    """An exercise with nothing but what a test is about."""
-    return Exercise(
-        id="test.exercise",
-        title="A test",
-        kind="code",
-        difficulty=1,
-        minutes=1,
-        signature="",
-        statement="",
-        objective="",
-        prerequisite="",
-        hints=("first", "second", "third"),
-        reference=reference,
-        explanation="because",
-        cases=cases,
-        mistakes=mistakes,
-        alternatives=(),
-        starter="",
-    )
-
-
-def fixed(*arguments: Any, name: str = "fixed arguments", **options: Any) -> Case:
-    return Case(name, lambda generator, dtype: call(*arguments), **options)
-
-
-def drawn(*shape: int, **options: Any) -> Case:
-    def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
-        return call(torch.randn(*shape, generator=generator, dtype=dtype))
-
-    return Case(f"x of shape {shape}", make, **options)
+def drawn(*shape: int) -> Case:
+    return case_of(shape, name=f"x of shape {shape}")
 
 
 # Exceptions
@@ -82,9 +51,12 @@ def test_a_forgotten_keepdim_is_not_taken_for_a_concatenation() -> None:
 
 RAISING = exercise_of(
     torch.exp,
-    (drawn(2, 3), drawn(1, 4)),
-    Mistake("past-the-end", lambda x: x.exp()[5], "It reads past the end."),
-    Mistake("product", lambda x: x.exp() @ x, "It is a product with itself."),
+    drawn(2, 3),
+    drawn(1, 4),
+    mistakes=(
+        Mistake("past-the-end", lambda x: x.exp()[5], "It reads past the end."),
+        Mistake("product", lambda x: x.exp() @ x, "It is a product with itself."),
+    ),
 )
 
 
@@ -124,7 +96,7 @@ def test_an_exception_beside_values_is_known_in_other_words(candidate: Any, name
     doubled = Mistake("doubled", lambda pairs: 2 * mean(pairs), "It is doubled.")
     empty = Mistake("empty", lambda pairs: mean(pairs) / max(p * 0 + 1 for p in pairs), "Empty.")
     cases = tuple(fixed(list(range(1, n + 1)), name=f"{n} pairs") for n in (0, 2, 3))
-    report = grade_exercise(exercise_of(mean, cases, doubled, empty), candidate)
+    report = grade_exercise(exercise_of(mean, *cases, mistakes=(doubled, empty)), candidate)
     assert "+".join(report.mistakes) == (name or "")
 
 
@@ -140,7 +112,8 @@ def _unlike(x: Tensor, least: int) -> Tensor:
 def test_the_input_shown_is_one_that_the_sentence_explains(least: int) -> None:
     doubled = Mistake("doubled", lambda x: x.exp() * 2, "It is doubled.")
     cases = tuple(drawn(n, 2) for n in range(1, 6))
-    report = grade_exercise(exercise_of(torch.exp, cases, doubled), lambda x: _unlike(x, least))
+    exercise = exercise_of(torch.exp, *cases, mistakes=(doubled,))
+    report = grade_exercise(exercise, lambda x: _unlike(x, least))
     assert report.mistakes == ("doubled",)
     assert report.case == f"x of shape ({least}, 2)"
     assert report.got.array == pytest.approx(2 * report.expected.array)
@@ -151,7 +124,8 @@ def test_an_exception_that_the_sentence_does_not_explain_is_said_beside_it() -> 
         return x.exp() * 2 if len(x) > 1 else x[7]
 
     doubled = Mistake("doubled", lambda x: x.exp() * 2, "It is doubled.")
-    report = grade_exercise(exercise_of(torch.exp, (drawn(1, 2), drawn(2, 2)), doubled), candidate)
+    exercise = exercise_of(torch.exp, drawn(1, 2), drawn(2, 2), mistakes=(doubled,))
+    report = grade_exercise(exercise, candidate)
     assert (report.rung, report.case) == ("values", "x of shape (2, 2)")
     assert "It is doubled." in (report.diagnosis or "")
     assert "On x of shape (1, 2) it raised IndexError" in (report.diagnosis or "")
@@ -169,15 +143,14 @@ def test_of_two_sentences_the_first_is_about_the_input_that_is_shown() -> None:
         fixed(none, ones, name="shift"),
         fixed(ones, none, name="x"),
     )
-    report = grade_exercise(
-        exercise_of(scaled, cases, twice, minus), lambda x, shift: x * 2 - shift
-    )
+    exercise = exercise_of(scaled, *cases, mistakes=(twice, minus))
+    report = grade_exercise(exercise, lambda x, shift: x * 2 - shift)
     assert report.case == "shift"
     assert report.mistakes == ("minus", "twice")
     assert report.diagnosis == (
         "Perhaps two mistakes at once. It is taken off. Besides: x is doubled."
     )
-    seen_apart = exercise_of(scaled, cases[1:], twice, minus)
+    seen_apart = exercise_of(scaled, *cases[1:], mistakes=(twice, minus))
     assert grade_exercise(seen_apart, lambda x, shift: x * 2 - shift).diagnosis == (
         "It is taken off. Besides: x is doubled."
     )
@@ -208,7 +181,7 @@ def test_zeros_that_were_expected_prove_no_part_right() -> None:
         fixed(none, none, name="nothing", isolates="the path of zeros"),
         fixed(none, ones, name="y", isolates="the path of y: x is zero"),
     )
-    report = grade_exercise(exercise_of(lambda x, y: x + y, cases), lambda x, y: x * 0.3 + y)
+    report = grade_exercise(exercise_of(lambda x, y: x + y, *cases), lambda x, y: x * 0.3 + y)
     assert "Already right: the path of y." in (report.diagnosis or "")
     assert "zeros" not in (report.diagnosis or "")
 

@@ -29,9 +29,7 @@ from annotated_transformer.errors import CallError
 from annotated_transformer.exercises import check, grade, hint, progress, solution
 from annotated_transformer.exercises.catalogue import catalogue, find
 from annotated_transformer.exercises.exercise import (
-    Call,
     Case,
-    Exercise,
     Invariant,
     Mistake,
     Report,
@@ -51,6 +49,7 @@ from annotated_transformer.exercises.grader.values import (
 from annotated_transformer.exercises.learner import lessons
 from annotated_transformer.exercises.learner.records import change_record, read_records
 from annotated_transformer.exercises.reports.card import report_card
+from small_exercises import case_of, exercise_of, fixed
 
 
 @pytest.fixture(autouse=True)
@@ -59,40 +58,6 @@ def progress_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ANNOTATED_TRANSFORMER_PROGRESS", str(path))
     monkeypatch.setattr(lessons, "_hints_given", {})
     return path
-
-
-def exercise_of(reference: Callable[..., Any], *cases: Case, **changes: Any) -> Exercise:
-    """An exercise with nothing but what a test is about."""
-    plain = Exercise(
-        id="test.exercise",
-        title="A test",
-        kind="code",
-        difficulty=1,
-        minutes=1,
-        signature="",
-        statement="",
-        objective="",
-        prerequisite="",
-        hints=("first", "second", "third"),
-        reference=reference,
-        explanation="because",
-        cases=cases,
-        mistakes=(),
-        alternatives=(),
-        starter="",
-    )
-    return replace(plain, **changes)
-
-
-def case_of(*shapes: tuple[int, ...], name: str = "random tensors", **options: Any) -> Case:
-    def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
-        return call(*(torch.randn(s, generator=generator, dtype=dtype) for s in shapes))
-
-    return Case(name, make, **options)
-
-
-def fixed(*arguments: Any, name: str = "fixed arguments", **options: Any) -> Case:
-    return Case(name, lambda generator, dtype: call(*arguments), **options)
 
 
 # The ladder
