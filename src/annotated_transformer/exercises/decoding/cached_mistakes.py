@@ -17,6 +17,8 @@ from annotated_transformer.exercises.decoding.cached_steps import (
 )
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
+Matrices = Callable[[Tensor, Tensor, Tensor], Projections]  # from w_q, w_k, w_v to those used
+
 OWN_KEY = (
     "The new token does not attend to itself: the scores are taken over the cached keys alone. "
     "Append its key and value first, and attend to all t + 1."
@@ -101,8 +103,23 @@ _WEIGHTS = (
 )
 
 
-def _with_matrices(choose: Callable[[Tensor, Tensor, Tensor], Projections]) -> Candidate:
+def _with_matrices(choose: Matrices) -> Candidate:
     return step_of(project=lambda x, at, w: projected(x, at, choose(*w)))
+
+
+_TURNED: tuple[tuple[str, Matrices], ...] = (
+    ("transposed-weights", lambda q, k, v: (q.T, k.T, v.T)),
+    ("transposed-query-weights", lambda q, k, v: (q.T, k, v)),
+    ("transposed-key-weights", lambda q, k, v: (q, k.T, v)),
+    ("transposed-value-weights", lambda q, k, v: (q, k, v.T)),
+)
+_MIXED_UP: tuple[tuple[str, Matrices, str], ...] = (
+    ("keys-for-values", lambda q, k, v: (q, k, k), "the value is made with w_k"),
+    ("queries-for-keys", lambda q, k, v: (q, q, v), "the key is made with w_q"),
+    ("keys-for-queries", lambda q, k, v: (k, k, v), "the query is made with w_k"),
+    ("keys-and-values-exchanged", lambda q, k, v: (q, v, k), "w_k and w_v are exchanged"),
+    ("queries-and-keys-exchanged", lambda q, k, v: (k, q, v), "w_q and w_k are exchanged"),
+)
 
 
 def own_key_missing(every: Seen, new: Seen, cache: Cache) -> Seen:
@@ -222,34 +239,10 @@ STEP_MISTAKES = (
         _NO_SOFTMAX,
     ),
     Mistake("softmax-overflows", step_of(weigh=_unstable), _OVERFLOW),
-    Mistake("transposed-weights", _with_matrices(lambda q, k, v: (q.T, k.T, v.T)), TRANSPOSED),
-    Mistake("transposed-query-weights", _with_matrices(lambda q, k, v: (q.T, k, v)), TRANSPOSED),
-    Mistake("transposed-key-weights", _with_matrices(lambda q, k, v: (q, k.T, v)), TRANSPOSED),
-    Mistake("transposed-value-weights", _with_matrices(lambda q, k, v: (q, k, v.T)), TRANSPOSED),
-    Mistake(
-        "keys-for-values",
-        _with_matrices(lambda q, k, v: (q, k, k)),
-        _PROJECTION.format("the value is made with w_k"),
-    ),
-    Mistake(
-        "queries-for-keys",
-        _with_matrices(lambda q, k, v: (q, q, v)),
-        _PROJECTION.format("the key is made with w_q"),
-    ),
-    Mistake(
-        "keys-for-queries",
-        _with_matrices(lambda q, k, v: (k, k, v)),
-        _PROJECTION.format("the query is made with w_k"),
-    ),
-    Mistake(
-        "keys-and-values-exchanged",
-        _with_matrices(lambda q, k, v: (q, v, k)),
-        _PROJECTION.format("w_k and w_v are exchanged"),
-    ),
-    Mistake(
-        "queries-and-keys-exchanged",
-        _with_matrices(lambda q, k, v: (k, q, v)),
-        _PROJECTION.format("w_q and w_k are exchanged"),
+    *(Mistake(name, _with_matrices(choose), TRANSPOSED) for name, choose in _TURNED),
+    *(
+        Mistake(name, _with_matrices(choose), _PROJECTION.format(words))
+        for name, choose, words in _MIXED_UP
     ),
     Mistake(
         "query-not-projected",
