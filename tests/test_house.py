@@ -50,6 +50,7 @@ SERVING_CODE = {
     "__init__",
     "errors",
     "likelihood",
+    "measurements",
     "scoring",
     "translation",
 }

@@ -1,10 +1,8 @@
-"""Looking inside a model: the attention weights of every layer and head; two results compared."""
+"""Looking inside a model: the attention weights of every layer and head."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from annotated_transformer.attention import MultiHeadAttention
@@ -36,18 +34,3 @@ def recording_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
             if module.weights is not None:
                 recorded[name] = module.weights
             module.keep_weights, module.weights = False, None
-
-
-def gap(ours: Any, theirs: Any) -> float:
-    """The largest difference between two arrays of the same shape: tensors, arrays, nested lists.
-
-    Raises:
-        ValueError: the shapes differ. Nothing is repeated to fit.
-    """
-    ours, theirs = (torch.as_tensor(x, dtype=torch.float64).detach() for x in (ours, theirs))
-    if ours.shape != theirs.shape:
-        raise ValueError(
-            f"shapes {tuple(ours.shape)} and {tuple(theirs.shape)} were given; "
-            "expected two of the same"
-        )
-    return float((ours - theirs).abs().max())

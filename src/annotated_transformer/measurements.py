@@ -1,0 +1,89 @@
+"""What the chapters measure on any function of tensors: a gap, a dependence, a cost, a chain."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.autograd.graph import Node
+from torch.utils.flop_counter import FlopCounterMode
+
+
+def gap(ours: Any, theirs: Any) -> float:
+    """The largest difference between two arrays of the same shape: tensors, arrays, nested lists.
+
+    Raises:
+        ValueError: the shapes differ. Nothing is repeated to fit.
+    """
+    a, b = _as_float64(ours), _as_float64(theirs)
+    if a.shape != b.shape:
+        raise ValueError(f"shapes {a.shape} and {b.shape} were given; expected two of the same")
+    return float(np.abs(a - b).max())
+
+
+def _as_float64(x: Any) -> NDArray[np.float64]:
+    if isinstance(x, Tensor):
+        x = x.detach().to("cpu", torch.float64).numpy()
+    return np.asarray(x, dtype=np.float64)
+
+
+def depends_on(outputs: Tensor, inputs: Tensor) -> Tensor:
+    """Which outputs depend on which inputs, bool (n_out, n_in): where a gradient is not zero.
+
+    The gradient is that of a random mixture of an output's features. Of their plain sum it can
+    vanish by accident: behind a layer normalisation that sum never changes.
+
+    Args:
+        outputs: (n_out, ...), computed from the inputs.
+        inputs: (n_in, ...), a tensor that takes gradients.
+
+    Raises:
+        ValueError: the inputs take no gradients.
+    """
+    if not inputs.requires_grad:
+        raise ValueError("the inputs take no gradients: give them requires_grad=True before use")
+    seen = torch.zeros(len(outputs), len(inputs), dtype=torch.bool)
+    if not outputs.requires_grad:
+        return seen  # computed from something else altogether
+    generator = torch.Generator().manual_seed(0)
+    mixture = torch.randn(outputs.shape, generator=generator, dtype=outputs.dtype)
+    for row, output in enumerate(outputs):
+        (gradient,) = torch.autograd.grad(
+            output, inputs, mixture[row], retain_graph=True, allow_unused=True
+        )
+        if gradient is not None:  # (n_in, ...)
+            seen[row] = (gradient != 0).reshape(len(inputs), -1).any(dim=1)
+    return seen
+
+
+def multiply_adds(function: Callable[..., Any], *inputs: Tensor) -> int:
+    """Multiply-adds in the matrix products and convolutions of `function(*inputs)`."""
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        function(*inputs)
+    return counter.get_total_flops() // 2
+
+
+def longest_chain(function: Callable[..., Tensor], *inputs: Tensor) -> int:
+    """How many tensor operations must wait for each other in `function(*inputs)`.
+
+    No machine can be done in fewer steps, however much it computes at the same time. The chain is
+    read off the graph that autograd records, so operations are PyTorch's own; the input itself
+    counts as the first.
+    """
+    last = function(*(x.detach().requires_grad_() for x in inputs)).grad_fn
+    if last is None:
+        raise ValueError("the result does not depend on the inputs: there is no chain to follow")
+    lengths: dict[Node, int] = {}
+    to_visit = [last]
+    while to_visit:  # depth first, without recursion: chains are thousands long
+        node = to_visit[-1]
+        before = [source for source, _ in node.next_functions if source is not None]
+        missing = [source for source in before if source not in lengths]
+        if missing:
+            to_visit += missing
+        else:
+            lengths[node] = 1 + max((lengths[source] for source in before), default=0)
+            to_visit.pop()
+    return lengths[last]
