@@ -1,6 +1,5 @@
 """Section 5: the schedule, the loss, dropout, and what the loop does to the weights."""
 
-import io
 import json
 import math
 
@@ -12,7 +11,6 @@ from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from annotated_transformer import TransformerConfig
 from annotated_transformer.cli import main
 from annotated_transformer.data import (
     ParallelCorpus,
@@ -26,8 +24,6 @@ from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.likelihood import corpus_likelihood
 from annotated_transformer.training import (
     LearningRateSchedule,
-    RunConfig,
-    RunDirectory,
     Trainer,
     TrainingConfig,
     label_smoothing_loss,
@@ -41,31 +37,14 @@ from annotated_transformer.training.checkpoints import (
     load_checkpoint,
     stop_path,
 )
-from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import average_checkpoints
+from annotated_transformer.training.step import Part, parts_of_step
+from toy_run import build_trainer, letters_corpus
 
 
 @pytest.fixture
 def corpus() -> ParallelCorpus:
-    words = ["a", "b", "c", "d", "e", "f", "g", "h"]
-    lines = [" ".join(words[i % 8 : i % 8 + 1 + i % 4]) for i in range(120)]
-    split = Split(lines, [line[::-1] for line in lines])
-    return ParallelCorpus("toy", "en", "de", {"train": split, "valid": split})
-
-
-def build_trainer(path, corpus, **settings_changed) -> Trainer:
-    vocabulary = Vocabulary.train(corpus["train"].source, 40)
-    model = TransformerConfig.preset(
-        "tiny/N=1", len(vocabulary), d_model=32, d_ff=32, dropout=settings_changed.pop("p", 0.1)
-    )
-    training = TrainingConfig(**{"steps": 8, "max_tokens": 64, "warmup": 4} | settings_changed)
-    directory = RunDirectory(path)
-    config = RunConfig(model, training, {})
-    if not directory.is_begun():
-        directory.create(config, vocabulary)
-    encoded = encode_split(corpus["train"], vocabulary)
-    progress = Progress(io.StringIO())
-    return Trainer(directory, config, encoded, encoded, torch.device("cpu"), progress)
+    return letters_corpus()
 
 
 # --- the schedule, against the values computed from the paper's constants
@@ -201,7 +180,7 @@ def test_a_step_is_adam_on_the_mean_loss_over_real_tokens(tmp_path, corpus, epsi
     )
     optimizer = torch.optim.Adam(twin.model.parameters(), betas=(0.9, 0.98), eps=1e-9)
     for step, indices in enumerate(batches, start=1):
-        trainer._step(indices, 0.0)
+        trainer._step([Part(indices, 0, step - 1)], 0.0)
         batch = make_batch(twin.train_split, indices)
         for group in optimizer.param_groups:
             group["lr"] = noam_rate(step, 32, 4)
@@ -222,9 +201,9 @@ def test_every_epoch_takes_its_own_batches_in_its_own_order(tmp_path, corpus):
     trainer = build_trainer(tmp_path, corpus, steps=None, epochs=3, seed=5)
     step, taken = trainer._step, []
 
-    def watched_step(indices, done):
-        taken.append(indices)
-        step(indices, done)
+    def watched_step(parts, done):
+        taken.extend(part.indices for part in parts)
+        step(parts, done)
 
     trainer._step = watched_step
     assert trainer.run()
@@ -273,8 +252,8 @@ def test_a_run_that_diverges_late_leaves_its_good_checkpoints(tmp_path, corpus):
     trainer = build_trainer(tmp_path, corpus, steps=20, checkpoint_every=1)
     step = trainer._step
 
-    def spoiled_step(indices, done):
-        step(indices, done)
+    def spoiled_step(parts, done):
+        step(parts, done)
         if trainer.state.step == 9:
             with torch.no_grad():
                 next(trainer.model.parameters()).fill_(math.nan)
@@ -295,8 +274,8 @@ def run_with_stops(path, corpus, stops, **settings) -> Trainer:
         trainer.resume()
         step = trainer._step
 
-        def stopping_step(indices, done, trainer=trainer, step=step, stop=stop):
-            step(indices, done)
+        def stopping_step(parts, done, trainer=trainer, step=step, stop=stop):
+            step(parts, done)
             if trainer.state.step == stop:
                 trainer.stop_asked = "SIGINT"
 
@@ -342,7 +321,7 @@ def test_a_run_that_cannot_be_validated_keeps_its_epoch(tmp_path, corpus):
     trainer = build_trainer(tmp_path, corpus, steps=None, epochs=2)
     an_epoch = len(trainer.batches(0))
 
-    def fail():
+    def fail(passes):
         raise RuntimeError("no memory")
 
     trainer._validate = fail
@@ -360,10 +339,10 @@ def test_a_run_killed_just_after_a_validation_does_not_validate_twice(tmp_path, 
     trainer = build_trainer(tmp_path, corpus, steps=None, epochs=2)
     an_epoch, step = len(trainer.batches(0)), trainer._step
 
-    def dying_step(indices, done):
+    def dying_step(parts, done):
         if trainer.state.step == an_epoch:
             raise RuntimeError("killed")
-        step(indices, done)
+        step(parts, done)
 
     trainer._step = dying_step
     with pytest.raises(RuntimeError, match="killed"):
@@ -402,7 +381,7 @@ def test_validation_is_the_unsmoothed_likelihood_without_dropout(tmp_path, corpu
     vocabulary = trainer.directory.read_vocabulary(trainer.config)
     others = Split(["h g f", "a", "b b"], ["a b", "h h h", "c"])  # not the training pairs
     trainer.valid_split = encode_split(others, vocabulary)
-    trainer._validate()
+    trainer._validate(1)
     (line,) = trainer.directory.read_metrics()
     batches = [make_batch(trainer.valid_split, list(range(len(trainer.valid_split))))]
     expected = corpus_likelihood(trainer.model, batches)
@@ -430,7 +409,7 @@ class NoFloat64(TorchDispatchMode):
 def test_a_step_needs_no_float64(tmp_path, corpus):
     trainer = build_trainer(tmp_path, corpus)
     with NoFloat64():
-        trainer._step(trainer.batches(0)[0], 0.0)
+        trainer._step(parts_of_step(trainer.batches(0), 0, 0, 1), 0.0)
 
 
 def test_the_log_of_the_loss_is_in_nats_per_token(tmp_path, corpus):

@@ -1,12 +1,15 @@
-"""A run directory with a toy translator, for tests of what is done with a trained model."""
+"""Toy runs: one to train, and a directory of one with random weights to do things with."""
 
+import io
 from pathlib import Path
 
 import torch
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.data import Vocabulary
-from annotated_transformer.training import RunConfig, RunDirectory, TrainingConfig
+from annotated_transformer.data import ParallelCorpus, Split, Vocabulary, encode_split
+from annotated_transformer.training import RunConfig, RunDirectory, Trainer, TrainingConfig
+from annotated_transformer.training.distributed import ALONE, Workers
+from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import model_weights
 from annotated_transformer.transformer import Transformer
 
@@ -43,3 +46,30 @@ def write_run(run_dir: Path, data_dir: Path, **changes) -> Path:
     directory.create(RunConfig(config, TrainingConfig(steps=1), data), vocabulary)
     directory.save_model(model_weights(Transformer(config)), "chance")
     return run_dir
+
+
+def letters_corpus() -> ParallelCorpus:
+    """120 rows of one to four letters, each to be said backwards."""
+    words = ["a", "b", "c", "d", "e", "f", "g", "h"]
+    lines = [" ".join(words[i % 8 : i % 8 + 1 + i % 4]) for i in range(120)]
+    split = Split(lines, [line[::-1] for line in lines])
+    return ParallelCorpus("toy", "en", "de", {"train": split, "valid": split})
+
+
+def build_trainer(
+    path: Path, corpus: ParallelCorpus, workers: Workers = ALONE, bleu=None, **settings_changed
+) -> Trainer:
+    """A trainer of a tiny model on the CPU; its run is begun unless it has been before."""
+    vocabulary = Vocabulary.train(corpus["train"].source, 40)
+    model = TransformerConfig.preset(
+        "tiny/N=1", len(vocabulary), d_model=32, d_ff=32, dropout=settings_changed.pop("p", 0.1)
+    )
+    training = TrainingConfig(**{"steps": 8, "max_tokens": 64, "warmup": 4} | settings_changed)
+    directory = RunDirectory(path)
+    config = RunConfig(model, training, {})
+    if workers.is_first and not directory.is_begun():
+        directory.create(config, vocabulary)
+    encoded = encode_split(corpus["train"], vocabulary)
+    progress = Progress(io.StringIO())
+    device = torch.device("cpu")
+    return Trainer(directory, config, encoded, encoded, device, progress, workers, bleu=bleu)

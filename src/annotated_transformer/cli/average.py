@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from annotated_transformer.training.run_directory import RunDirectory, average_checkpoints
+from annotated_transformer.training.stopping import use_best
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -16,16 +17,21 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser.set_defaults(run=run)
     parser.add_argument("--run-dir", type=Path, required=True)
-    parser.add_argument("--last", type=int, default=5, help="how many (default 5, as the paper)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--last", type=int, default=5, help="how many (default 5, as the paper)")
+    which.add_argument(
+        "--best", action="store_true", help="the best validation's weights instead (departure)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Average and say over which steps."""
+    """Average, or take the best, and say over which steps."""
     directory = RunDirectory(arguments.run_dir)
     directory.read_config()
-    steps = average_checkpoints(directory, arguments.last)
-    print(
-        f"{directory.model_file}: mean of the checkpoints of steps {', '.join(map(str, steps))}",
-        file=sys.stderr,
-    )
+    if arguments.best:
+        made_from = use_best(directory)
+    else:
+        steps = average_checkpoints(directory, arguments.last)
+        made_from = f"mean of the checkpoints of steps {', '.join(map(str, steps))}"
+    print(f"{directory.model_file}: {made_from}", file=sys.stderr)
     return 0

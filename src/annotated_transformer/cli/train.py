@@ -2,7 +2,10 @@
 
 import argparse
 import hashlib
+import io
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -27,10 +30,13 @@ from annotated_transformer.training.devices import (
     choose_precision,
     refuse_what_cannot_fit,
 )
+from annotated_transformer.training.distributed import Workers, joined, own_device
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import RunConfig, RunDirectory
 from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.training.tensorboard import tensorboard_mirror
 from annotated_transformer.training.trainer import Trainer
+from annotated_transformer.training.validation import greedy_bleu
 
 DEFAULT_DATA = "grammar"
 DEFAULT_EPOCHS = 10
@@ -63,9 +69,17 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     length.add_argument("--epochs", type=int, help=f"passes (default {DEFAULT_EPOCHS})")
     length.add_argument("--minutes", type=float, help="wall time")
     add("--max-tokens", type=int, help="tokens a batch on each side (default 4096; paper 25000)")
+    add(
+        "--batch-tokens",
+        type=int,
+        help="tokens a step on each side, taken in batches of --max-tokens whose gradients add up: "
+        "25000 is the paper's step where memory holds less (default one batch). An epoch's last "
+        "step takes the batches that are left",
+    )
     add("--warmup", type=int, help="steps to the peak of the learning rate (paper: 4000)")
     add("--learning-rate", type=float, help="the peak; default the paper's formula (departure)")
     add("--decay", type=float, help="last share of the run that also falls to zero (departure)")
+    add("--clip-norm", type=float, help="longest gradient, over all weights (departure)")
     add("--dropout", type=float, help="P_drop; default the preset's (paper: 0.1)")
     add("--label-smoothing", type=float, help="epsilon_ls (paper: 0.1)")
     add("--norm", choices=("post", "pre"), help="post as in the paper; pre is a departure")
@@ -81,6 +95,19 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add("--checkpoint-every", type=int, help="steps; default one checkpoint an epoch")
     add("--keep", type=int, help="how many checkpoints stay (default 5)")
     add("--average", type=int, help="final weights: mean of so many checkpoints (default 5)")
+    add(
+        "--final",
+        choices=("average", "best", "last"),
+        help="final weights: that mean (default), the best validation's, the last step's "
+        "(the last two are a departure)",
+    )
+    add(
+        "--stop-after",
+        type=int,
+        help="end after so many validations (one an epoch) without a better one (departure)",
+    )
+    add("--stop-by", choices=("loss", "bleu"), help="better by loss (default) or greedy BLEU")
+    add("--tensorboard", action="store_true", help="metrics to TensorBoard too, if installed")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -88,21 +115,39 @@ def run(arguments: argparse.Namespace) -> int:
     asked = {key: value for key, value in vars(arguments).items() if key not in ("run", "command")}
     directory = RunDirectory(asked.pop("run_dir"))
     resume = asked.pop("resume", False)
-    device = choose_device(asked.pop("device"))
-    if resume:
-        config, corpus, vocabulary = _reopen(directory, asked)
-    else:
-        asked.setdefault("threads", torch.get_num_threads())
-        config, corpus, vocabulary = _begin(directory, asked, device)
-    if config.training.threads is not None:
-        torch.set_num_threads(config.training.threads)
-    trainer = _build_trainer(directory, config, corpus, vocabulary, device)
-    with directory.locked():
+    tensorboard = asked.pop("tensorboard", False)
+    mirror = tensorboard_mirror(directory.path / "tensorboard") if tensorboard else None
+    device = own_device(choose_device(asked.pop("device")))
+    with joined(device) as workers:
         if resume:
-            _say(f"resumed after step {trainer.resume()}")
+            opened = _reopen(directory, asked)
+        elif workers.is_first:
+            asked.setdefault("threads", torch.get_num_threads())
+            opened = _begin(directory, asked, device)
         else:
-            directory.create(config, vocabulary)
-        finished = trainer.run()
+            workers.wait()  # until the first process has begun the run
+            opened = _reopen(directory, {})
+        config = opened[0]
+        if config.training.threads is not None:
+            torch.set_num_threads(config.training.threads)
+        trainer = _build_trainer(directory, *opened, device, workers, mirror)
+        with directory.locked() if workers.is_first else nullcontext():
+            if resume:
+                step = trainer.resume()
+                if workers.is_first:
+                    _say(f"resumed after step {step}")
+            elif workers.is_first:
+                directory.create(config, opened[2])
+                _warn_of_what_is_left_out(trainer, opened[1])
+                workers.wait()
+            return _train(trainer)
+
+
+def _train(trainer: Trainer) -> int:
+    """Train to the end, or until somebody asks to stop, and say which."""
+    finished, directory = trainer.run(), trainer.directory
+    if not trainer.workers.is_first:
+        return 0 if finished else 1
     if finished:
         _say(f"the model is {directory.model_file}")
         return 0
@@ -111,6 +156,22 @@ def run(arguments: argparse.Namespace) -> int:
         f"with: annotated-transformer train --run-dir {directory.path} --resume"
     )
     return 1
+
+
+def _warn_of_what_is_left_out(trainer: Trainer, corpus: ParallelCorpus) -> None:
+    """Say which pairs of the corpus the run will never see."""
+    total, longest = len(corpus["train"]), trainer.settings.max_length
+    if skipped := trainer.train_split.skipped:
+        text = (
+            f"{skipped:,} of {total:,} training pairs have more than {longest} tokens on a side "
+            "and are left out; --max-length sets the limit."
+        )
+        trainer.journal.warn(0, "long pairs", text)
+    if dropped := corpus.origin.get("dropped_pairs", 0):  # said when the files were read
+        text = f"{dropped:,} training pairs have an empty side and are left out."
+        trainer.journal.record(
+            {"event": "warning", "step": 0, "about": "empty lines", "text": text}
+        )
 
 
 def _say(text: str) -> None:
@@ -219,6 +280,8 @@ def _build_trainer(
     corpus: ParallelCorpus,
     vocabulary: Vocabulary,
     device: torch.device,
+    workers: Workers,
+    mirror: Callable[[dict[str, Any]], None] | None,
 ) -> Trainer:
     """Encode the data, say what will be trained on what, and set the trainer up."""
     longest = config.training.max_length
@@ -226,13 +289,30 @@ def _build_trainer(
     valid = encode_split(corpus["valid"], vocabulary)
     _refuse_what_has_no_position("training", train, config.model)
     _refuse_what_has_no_position("validation", valid, config.model)
-    trainer = Trainer(directory, config, train, valid, device, Progress())
-    waste = padding_waste(train.lengths, trainer.batches(0))
-    _say(
-        f"{trainer.model.num_parameters():,} parameters, vocabulary {len(vocabulary):,}; "
-        f"{len(train):,} pairs ({train.skipped} longer than {longest} tokens left out) in "
-        f"{len(trainer.batches(0)):,} batches; padding {waste.source:.1%} of the source, "
-        f"{waste.target:.1%} of the target; {device.type}, {config.training.precision}, "
-        f"{torch.get_num_threads()} threads"
+    bleu = None
+    if config.training.stop_by == "bleu":
+        bleu = greedy_bleu(corpus["valid"], vocabulary, config.training)
+    progress = Progress() if workers.is_first else Progress(io.StringIO())
+    trainer = Trainer(
+        directory, config, train, valid, device, progress, workers, bleu=bleu, mirror=mirror
     )
+    if workers.is_first:
+        _say(_summary(trainer, vocabulary))
     return trainer
+
+
+def _summary(trainer: Trainer, vocabulary: Vocabulary) -> str:
+    """What will be trained on what, in a line."""
+    train, settings, batches = trainer.train_split, trainer.settings, trainer.batches(0)
+    waste = padding_waste(train.lengths, batches)
+    step, count = "", settings.accumulate
+    if count > 1:
+        step = f"{count} batches a step (at most {count * settings.max_tokens:,} tokens a side); "
+    processes = f"{trainer.workers.size} processes of " if trainer.workers.size > 1 else ""
+    return (
+        f"{trainer.model.num_parameters():,} parameters, vocabulary {len(vocabulary):,}; "
+        f"{len(train):,} pairs ({train.skipped} longer than {settings.max_length} tokens left out) "
+        f"in {len(batches):,} batches; {step}padding {waste.source:.1%} of the source, "
+        f"{waste.target:.1%} of the target; {trainer.device.type}, {settings.precision}, "
+        f"{processes}{torch.get_num_threads()} threads"
+    )

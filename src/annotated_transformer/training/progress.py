@@ -42,9 +42,22 @@ class Progress:
             )
         return speed
 
-    def validated(self, epoch: int, loss: float, perplexity: float) -> None:
+    def validated(
+        self, epoch: int, loss: float, perplexity: float, bleu: float | None = None
+    ) -> None:
         """Say how the model does on the validation pairs."""
-        self._write(f"epoch {epoch}: validation loss {loss:.3f}, perplexity {perplexity:.2f}")
+        score = "" if bleu is None else f", BLEU {bleu:.2f}"
+        self._write(
+            f"epoch {epoch}: validation loss {loss:.3f}, perplexity {perplexity:.2f}{score}"
+        )
+
+    def stalled(self, step: int, measure: str, value: float) -> None:
+        """Say why the run ends before its time."""
+        self._write(f"no validation was better than that of step {step} ({measure} {value:g})")
+
+    def warned(self, text: str) -> None:
+        """Say that something is not as it should be."""
+        self._write(f"warning: {text}")
 
     def end(self) -> None:
         """The run is done."""

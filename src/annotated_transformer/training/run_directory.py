@@ -69,6 +69,11 @@ class RunDirectory:
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 
+    @property
+    def best_file(self) -> Path:
+        """The weights of the best validation, where the run keeps them."""
+        return self.checkpoints / "best.safetensors"
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder for one training process.

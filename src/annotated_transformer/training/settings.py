@@ -5,6 +5,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 Precision = Literal["fp32", "bf16"]
+Measure = Literal["loss", "bleu"]
+Final = Literal["average", "best", "last"]
+CHOICES = {"stop_by": ("loss", "bleu"), "final": ("average", "best", "last")}
 
 # What a machine can still count or hold; beyond, PyTorch and tokenizers fail without a sentence.
 LARGEST = {"seed": 2**63 - 1, "vocab_size": 1_000_000, "threads": 1024}
@@ -21,12 +24,16 @@ class TrainingConfig:
         minutes: wall time.
         max_tokens: budget of a batch, source and target each, padding counted. The paper's is
             about 25,000.
+        batch_tokens: budget of an optimizer step where it is more than the memory takes in one
+            batch: so many batches of `max_tokens` give one gradient (`accumulate`). None: one.
         label_smoothing: epsilon_ls (section 5.4).
         warmup: steps until the peak of the learning rate (section 5.3).
         learning_rate: the peak; None is the paper's d_model^-0.5 * warmup^-0.5. A departure.
         decay: last share of the run over which the rate also falls linearly to zero. A departure.
         betas: Adam's, as printed in section 5.3.
         adam_eps: Adam's epsilon, likewise.
+        clip_norm: a gradient whose norm over all weights is longer is shortened to this; None
+            leaves all as they are. A departure.
         seed: of the starting values, the dropout and the order of the batches.
         precision: "fp32", or "bf16" for the matrix products.
         byte_dropout: dropout probabilities rounded to 1/256, faster on a CPU. A departure.
@@ -34,6 +41,11 @@ class TrainingConfig:
         checkpoint_every: steps between checkpoints; None is one an epoch.
         keep: how many checkpoints stay.
         average: how many of the last checkpoints the final weights are the mean of (section 6.1).
+        final: what the final weights are: that "average", those of the "best" validation, or of
+            the "last" checkpoint. All but the average are a departure.
+        stop_after: end the run after so many validations without a better one; None runs to the
+            end. A departure.
+        stop_by: what is better, a lower validation "loss" or a higher "bleu" of greedy search.
         max_length: longer pairs are left out of training.
         vocab_size: of the shared byte-pair vocabulary.
         lowercase: train on lower-cased text.
@@ -45,12 +57,14 @@ class TrainingConfig:
     epochs: int | None = None
     minutes: float | None = None
     max_tokens: int = 4096
+    batch_tokens: int | None = None
     label_smoothing: float = 0.1
     warmup: int = 4000
     learning_rate: float | None = None
     decay: float = 0.0
     betas: tuple[float, float] = (0.9, 0.98)
     adam_eps: float = 1e-9
+    clip_norm: float | None = None
     seed: int = 0
     precision: Precision = "fp32"
     byte_dropout: bool = False
@@ -58,6 +72,9 @@ class TrainingConfig:
     checkpoint_every: int | None = None
     keep: int = 5
     average: int = 5
+    final: Final = "average"
+    stop_after: int | None = None
+    stop_by: Measure = "loss"
     max_length: int = 256
     vocab_size: int = 10_000
     lowercase: bool = False
@@ -70,7 +87,7 @@ class TrainingConfig:
                 f"The length of the run is given by {' and '.join(given) or 'nothing'}: "
                 "exactly one of steps, epochs and minutes is expected."
             )
-        for name in ("minutes", "learning_rate", "label_smoothing", "decay"):
+        for name in ("minutes", "learning_rate", "clip_norm", "label_smoothing", "decay"):
             if not math.isfinite(getattr(self, name) or 0.0):
                 raise ValueError(f"{name} = {getattr(self, name)}: a finite number is expected.")
         for name in (*given, "max_tokens", "warmup", "keep", "average", "max_length", "vocab_size"):
@@ -86,15 +103,35 @@ class TrainingConfig:
         for name in ("label_smoothing", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: 0 to 1 is expected.")
-        if self.checkpoint_every is not None and self.checkpoint_every <= 0:
-            raise ValueError(f"checkpoint_every = {self.checkpoint_every}: it must be positive.")
-        if self.learning_rate is not None and self.learning_rate <= 0:
-            raise ValueError(f"learning_rate = {self.learning_rate}: it must be positive.")
+        for name in ("checkpoint_every", "learning_rate", "clip_norm", "stop_after"):
+            if (value := getattr(self, name)) is not None and value <= 0:
+                raise ValueError(f"{name} = {value}: it must be positive.")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"{name} = {getattr(self, name)}: {' or '.join(choices)} is expected."
+                )
+        if self.batch_tokens is not None and self.batch_tokens < self.max_tokens:
+            raise ValueError(
+                f"batch_tokens = {self.batch_tokens} a step is less than the max_tokens = "
+                f"{self.max_tokens} of one batch: lower max_tokens."
+            )
         if self.average > self.keep:
             raise ValueError(
                 f"average = {self.average} checkpoints cannot be taken from the keep = "
                 f"{self.keep} that stay: raise keep or lower average."
             )
+
+    @property
+    def accumulate(self) -> int:
+        """Batches of `max_tokens` whose gradients make one step: the number nearest to
+        `batch_tokens`, so 6 of 4,096 for the paper's 25,000."""
+        return max(1, math.floor((self.batch_tokens or 0) / self.max_tokens + 0.5))
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether the weights of the best validation are kept."""
+        return self.stop_after is not None or self.final == "best"
 
     def to_dict(self) -> dict[str, Any]:
         """Every field, ready for JSON."""

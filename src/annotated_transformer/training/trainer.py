@@ -6,20 +6,14 @@ threads).
 """
 
 import math
-import signal
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from types import FrameType
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from annotated_transformer.data import EncodedSplit, make_batch, token_batches
-from annotated_transformer.errors import WorkError
-from annotated_transformer.likelihood import split_likelihood, teacher_forced
+from annotated_transformer.data import EncodedSplit, token_batches
+from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.training.byte_dropout import use_byte_dropout
 from annotated_transformer.training.checkpoints import (
     Checkpoint,
@@ -29,7 +23,8 @@ from annotated_transformer.training.checkpoints import (
     save_checkpoint,
     save_stop,
 )
-from annotated_transformer.training.label_smoothing import projected_label_smoothing_loss
+from annotated_transformer.training.distributed import ALONE, Workers
+from annotated_transformer.training.journal import Journal
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import (
     RunConfig,
@@ -37,41 +32,53 @@ from annotated_transformer.training.run_directory import (
     average_checkpoints,
     model_weights,
     process_cpu_seconds,
-    set_model_weights,
 )
 from annotated_transformer.training.schedule import LearningRateSchedule
+from annotated_transformer.training.signals import asking_to_stop
+from annotated_transformer.training.snapshot import RunState, restore_snapshot, take_snapshot
+from annotated_transformer.training.step import (
+    Part,
+    add_gradients,
+    count_tokens,
+    parts_of_step,
+    steps_of_epoch,
+)
+from annotated_transformer.training.stopping import (
+    best_validation,
+    has_stalled,
+    save_best,
+    use_best,
+)
+from annotated_transformer.training.validation import BleuMeter, measure_validation
 from annotated_transformer.transformer import Transformer
 
-LOG_EVERY = 50  # steps
 
-
-@dataclass
-class RunState:
-    """How far a run is. Everything here is in the checkpoint.
-
-    Args:
-        step: optimizer steps taken.
-        epoch: passes begun, from 0.
-        batch: batches taken in this epoch.
-        loss: sum of the smoothed loss since the last log, in nats.
-        target_tokens: target tokens since the last log.
-        tokens: source and target tokens since the last log, padding not counted.
-        wall_seconds: of the run up to the last resume.
-        cpu_seconds: likewise, of the whole processes.
-    """
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    loss: float = 0.0
-    target_tokens: int = 0
-    tokens: int = 0
-    wall_seconds: float = 0.0
-    cpu_seconds: float = 0.0
+def build_model(config: RunConfig, device: torch.device) -> Transformer:
+    """The model of a run with its starting values, which follow from the seed."""
+    torch.manual_seed(config.training.seed)
+    model = Transformer(config.model).to(device)
+    if config.training.byte_dropout:
+        use_byte_dropout(model)
+    if config.training.compile:
+        model.encoder.compile()
+        model.decoder.compile()
+    return model
 
 
 class Trainer:
-    """One run: its model, its optimizer, its place in the data."""
+    """One run: its model, its optimizer, its place in the data.
+
+    Args:
+        directory: where the run lives.
+        config: what determines it.
+        train: the pairs to learn from.
+        valid: the pairs to validate on.
+        device: where to compute.
+        progress: what is said meanwhile.
+        workers: the processes that share the work.
+        bleu: BLEU of a model on the validation pairs; only asked for where `stop_by` is "bleu".
+        mirror: is given every line of metrics.jsonl.
+    """
 
     def __init__(
         self,
@@ -81,6 +88,9 @@ class Trainer:
         valid: EncodedSplit,
         device: torch.device,
         progress: Progress,
+        workers: Workers = ALONE,
+        bleu: BleuMeter | None = None,
+        mirror: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         self.directory = directory
         self.config = config
@@ -89,13 +99,17 @@ class Trainer:
         self.valid_split = valid
         self.device = device
         self.progress = progress
-        torch.manual_seed(self.settings.seed)
-        self.model = Transformer(config.model).to(device)
-        if self.settings.byte_dropout:
-            use_byte_dropout(self.model)
-        if self.settings.compile:
-            self.model.encoder.compile()
-            self.model.decoder.compile()
+        self.workers = workers
+        self.bleu = bleu
+        self.journal = Journal(directory, progress, workers.is_first, mirror)
+        if workers.size > self.settings.accumulate:
+            raise CallError(
+                f"{workers.size} processes have nothing to share where a step is "
+                f"{self.settings.accumulate} x {self.settings.max_tokens} tokens: begin a run with "
+                f"--batch-tokens {workers.size * self.settings.max_tokens} or more, or with fewer "
+                "--max-tokens."
+            )
+        self.model = build_model(config, device)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
             lr=0.0,
@@ -110,8 +124,8 @@ class Trainer:
             self.settings.decay,
         )
         self.state = RunState()
+        self.stalled = False
         self.stop_asked: str | None = None
-        self._began_wall = time.monotonic()
 
     def batches(self, epoch: int) -> list[list[int]]:
         """The batches of an epoch, in order: a function of the seed and the epoch alone."""
@@ -127,7 +141,8 @@ class Trainer:
         if self.settings.steps is not None:
             return self.settings.steps
         if self.settings.epochs is not None:
-            return self.settings.epochs * len(self.batches(0))
+            steps = steps_of_epoch(len(self.batches(0)), self.settings.accumulate)
+            return self.settings.epochs * steps
         return None
 
     def run(self) -> bool:
@@ -141,25 +156,30 @@ class Trainer:
         planned = self.planned_steps()
         self.progress.begin(self.state.step, planned, self.settings.minutes)
         self.model.train()
-        with self._stopping_cleanly():
+        self._look_whether_stalled()
+        with asking_to_stop(self._ask_to_stop):
             while True:
                 batches = self.batches(self.state.epoch)
-                while self.state.batch < len(batches) and self._done(planned) < 1:
-                    self._step(batches[self.state.batch], self._done(planned))
+                while self.state.batch < len(batches) and (done := self._done(planned)) < 1:
+                    state, accumulate = self.state, self.settings.accumulate
+                    self._step(parts_of_step(batches, state.epoch, state.batch, accumulate), done)
                     if self._checkpoint_is_due(len(batches)):
                         self._save()
-                    if self.stop_asked:
-                        save_stop(self.directory.checkpoints, self._checkpoint())
+                    if self._asked_to_stop():
+                        self._save_stop()
                         return False
                 if self.state.batch == len(batches):
                     self._end_epoch()
                 if self._done(planned) >= 1:
                     break
         self._save()
-        available = len(list_checkpoints(self.directory.checkpoints))
-        average_checkpoints(self.directory, min(self.settings.average, available))
+        if self.workers.is_first:
+            self._choose_final_weights()
         self.progress.end()
         return True
+
+    def _ask_to_stop(self, why: str) -> None:
+        self.stop_asked = why
 
     def _checkpoint_is_due(self, batches: int) -> bool:
         """Whether the step just taken gets a checkpoint that is kept and may be averaged."""
@@ -168,90 +188,92 @@ class Trainer:
 
     def _end_epoch(self) -> None:
         """Validate, which a run resumed at this very step may have done already, and go on."""
-        step = self.state.step
-        lines = self.directory.read_metrics()
-        if not any(line["event"] == "valid" and line["step"] == step for line in lines):
-            self._validate()
+        if self.workers.is_first and not self.journal.has_validated(self.state.step):
+            self._validate(self.state.epoch + 1)
+        self._look_whether_stalled()
         self.state.epoch += 1
         self.state.batch = 0
 
+    def _look_whether_stalled(self) -> None:
+        """Learn from the first process whether validations have stopped getting better."""
+        lines = self.journal.lines()
+        stalled = has_stalled(lines, self.settings.stop_by, self.settings.stop_after)
+        self.stalled = bool(self.workers.of_first(stalled))
+        best = best_validation(lines, self.settings.stop_by)
+        if stalled and best is not None:
+            self.progress.stalled(best["step"], self.settings.stop_by, best[self.settings.stop_by])
+
+    def _choose_final_weights(self) -> None:
+        """Make model.safetensors what the settings ask for."""
+        if self.settings.final == "best":
+            if not self.journal.has_validated(self.state.step):  # the run ends within an epoch
+                self._validate(self.state.epoch)
+            use_best(self.directory)
+            return
+        wanted = 1 if self.settings.final == "last" else self.settings.average
+        available = len(list_checkpoints(self.directory.checkpoints))
+        average_checkpoints(self.directory, min(wanted, available))
+
     def _done(self, planned: int | None) -> float:
         """Share of the run that is done; 1 or more ends it."""
+        if self.stalled:
+            return 1.0
         if planned is not None:
             return self.state.step / planned
         assert self.settings.minutes is not None
-        return self._wall_seconds() / (60 * self.settings.minutes)
+        return self.workers.of_first(self.journal.wall_seconds() / (60 * self.settings.minutes))
 
-    def _step(self, indices: list[int], done: float) -> None:
-        """One optimizer step on one batch."""
-        batch = make_batch(self.train_split, indices, self.config.model.pad_id)
-        rate = self.schedule.rate(self.state.step + 1, done)
+    def _step(self, parts: list[Part], done: float) -> None:
+        """One optimizer step, on the gradient of all its parts."""
+        state, parameters = self.state, list(self.model.parameters())
+        rate = self.schedule.rate(state.step + 1, done)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        with self._autocast():
-            hidden, answers = teacher_forced(self.model, batch)  # (tokens, d_model), (tokens,)
-        if self.settings.precision == "bf16":
-            hidden = hidden.bfloat16()
-        loss = projected_label_smoothing_loss(
-            hidden, self.model.projection.weight, answers, self.settings.label_smoothing
-        )
-        tokens = answers.numel()
-        if not math.isfinite(float(loss.detach())):
+        target_tokens, tokens = count_tokens(self.train_split, parts, self.config.model.pad_id)
+        own = [parts[number] for number in self.workers.share(range(len(parts)))]
+        own_loss = add_gradients(self.model, self.settings, self.train_split, own, target_tokens)
+        own_cpu = process_cpu_seconds()
+        loss, cpu_seconds = self.workers.sum_numbers([own_loss, own_cpu])
+        self.journal.cpu_of_others = cpu_seconds - own_cpu
+        if not math.isfinite(loss):
             raise self._diverged()
-        mean_loss = loss / tokens
-        mean_loss.backward()  # type: ignore[no-untyped-call]
+        self.workers.sum_gradients(parameters)
+        if self.settings.clip_norm is not None:
+            norm = float(torch.nn.utils.clip_grad_norm_(parameters, self.settings.clip_norm))
+            state.gradient_norm += norm
+            state.clipped += norm > self.settings.clip_norm
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self.state.step += 1
-        self.state.batch += 1
-        self.state.loss += float(loss.detach())
-        self.state.target_tokens += tokens
-        self.state.tokens += tokens + int((batch.src != self.config.model.pad_id).sum())
-        if self.state.step % LOG_EVERY == 0:
-            self._log(rate)
+        state.step += 1
+        state.batch += len(parts)
+        state.loss += loss
+        state.target_tokens += target_tokens
+        state.tokens += tokens
+        self.journal.log_if_due(state, rate, clips=self.settings.clip_norm is not None)
 
-    def _autocast(self) -> torch.autocast:
-        """Matrix products in bfloat16 inside, where the settings ask for it."""
-        wanted = self.settings.precision == "bf16"
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=wanted)
+    def _asked_to_stop(self) -> bool:
+        """Whether any process was asked to, the same answer for all."""
+        asked = self.workers.sum_numbers([float(self.stop_asked is not None)])[0] > 0
+        if asked and self.stop_asked is None:
+            self.stop_asked = "a signal to another process"
+        return asked
 
-    def _validate(self) -> None:
-        """Loss and perplexity on the validation pairs, from the unsmoothed likelihood."""
-        with self._autocast():
-            measured = split_likelihood(self.model, self.valid_split, self.settings.max_tokens)
-        if not math.isfinite(measured.loss):
+    def _validate(self, passes: int) -> None:
+        """Measure on the validation pairs, and write it down when the best is safe."""
+        measured = measure_validation(self.model, self.valid_split, self.settings, self.bleu)
+        if not math.isfinite(measured["loss"]):
             raise self._diverged()
-        values = {
-            "event": "valid",
-            "step": self.state.step,
-            "epoch": self.state.epoch + 1,  # passes done
-            "loss": round(measured.loss, 6),
-            "perplexity": round(measured.perplexity, 4),
-            "wall_seconds": round(self._wall_seconds(), 2),
-            "cpu_seconds": round(self._cpu_seconds(), 2),
-        }
-        self.directory.append_metrics(values)
-        self.progress.validated(self.state.epoch + 1, measured.loss, measured.perplexity)
+        values = {"event": "valid", "step": self.state.step, "epoch": passes, **measured}
+        if self.settings.keeps_best:
+            self._keep_if_best(values)
+        self.journal.validated(values)
 
-    def _log(self, rate: float) -> None:
-        """One line of metrics and one of progress, over the steps since the last."""
-        state = self.state
-        loss = state.loss / state.target_tokens
-        speed = self.progress.logged(state.step, loss, state.tokens, rate)
-        self.directory.append_metrics(
-            {
-                "event": "train",
-                "step": state.step,
-                "epoch": state.epoch,
-                "loss": round(loss, 6),
-                "tokens": state.tokens,
-                "tokens_per_second": round(speed, 1),
-                "learning_rate": rate,
-                "wall_seconds": round(self._wall_seconds(), 2),
-                "cpu_seconds": round(self._cpu_seconds(), 2),
-            }
-        )
-        state.loss, state.target_tokens, state.tokens = 0.0, 0, 0
+    def _keep_if_best(self, values: dict[str, Any]) -> None:
+        """Keep the weights if this validation is better than all before."""
+        measure = self.settings.stop_by
+        lines = [*self.journal.lines(), values]
+        if best_validation(lines, measure) is values:
+            save_best(self.directory, model_weights(self.model), values, measure)
 
     def _diverged(self) -> WorkError:
         return WorkError(
@@ -260,33 +282,27 @@ class Trainer:
             "longer --warmup."
         )
 
-    def _wall_seconds(self) -> float:
-        return self.state.wall_seconds + time.monotonic() - self._began_wall
-
-    def _cpu_seconds(self) -> float:
-        return self.state.cpu_seconds + process_cpu_seconds()
-
     def _save(self) -> None:
         """Write a checkpoint that is kept and may be averaged."""
-        save_checkpoint(self.directory.checkpoints, self._checkpoint(), self.settings.keep)
+        if self.workers.is_first:
+            save_checkpoint(self.directory.checkpoints, self._checkpoint(), self.settings.keep)
+
+    def _save_stop(self) -> None:
+        """Write a checkpoint to resume from; no process ends before it is whole."""
+        if self.workers.is_first:
+            save_stop(self.directory.checkpoints, self._checkpoint())
+        self.workers.wait()
 
     def _checkpoint(self) -> Checkpoint:
         """This very moment. Raises WorkError if the weights have stopped being numbers."""
         if not all(parameter.isfinite().all() for parameter in self.model.parameters()):
             raise self._diverged()
-        tensors = {f"model/{name}": value for name, value in model_weights(self.model).items()}
-        for name, parameter in self.model.named_parameters():
-            for key, value in self.optimizer.state.get(parameter, {}).items():
-                tensors[f"optimizer/{key}/{name}"] = value
-        tensors["random/cpu"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
-        values: dict[str, Any] = {
-            **vars(self.state),
-            "wall_seconds": self._wall_seconds(),
-            "cpu_seconds": self._cpu_seconds(),
+        state = {
+            **asdict(self.state),
+            "wall_seconds": self.journal.wall_seconds(),
+            "cpu_seconds": self.journal.cpu_seconds(),
         }
-        return Checkpoint(tensors, values)
+        return take_snapshot(self.model, self.optimizer, state, self.device)
 
     def resume(self) -> int:
         """Take up the last checkpoint, if there is one.
@@ -298,43 +314,10 @@ class Trainer:
             WorkError: if the checkpoint is damaged or another model's.
         """
         path = latest_checkpoint(self.directory.checkpoints)
-        if path is None:
-            self.directory.forget_metrics_after(0)
-            return 0
-        checkpoint = load_checkpoint(path)
-        groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
-        for name, tensor in checkpoint.tensors.items():
-            group, _, key = name.partition("/")
-            groups.setdefault(group, {})[key] = tensor
-        set_model_weights(self.model, groups["model"], path)
-        parameters = dict(self.model.named_parameters())
-        for name, tensor in groups["optimizer"].items():
-            key, _, parameter_name = name.partition("/")
-            parameter = parameters[parameter_name]
-            place = "cpu" if key == "step" and self.device.type == "cpu" else self.device
-            self.optimizer.state[parameter][key] = tensor.to(place)
-        torch.set_rng_state(groups["random"]["cpu"])
-        if self.device.type == "cuda" and "cuda" in groups["random"]:
-            torch.cuda.set_rng_state(groups["random"]["cuda"], self.device)
-        self.state = RunState(**checkpoint.state)
-        self._began_wall = time.monotonic()
-        self.directory.forget_metrics_after(self.state.step)
+        if path is not None:
+            checkpoint = load_checkpoint(path)
+            self.state = restore_snapshot(checkpoint, path, self.model, self.optimizer, self.device)
+            self.journal.go_on_from(self.state.wall_seconds, self.state.cpu_seconds)
+        if self.workers.is_first:
+            self.directory.forget_metrics_after(self.state.step)
         return self.state.step
-
-    @contextmanager
-    def _stopping_cleanly(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM end the run after the step at hand, with a checkpoint."""
-
-        def ask_to_stop(number: int, frame: FrameType | None) -> None:
-            self.stop_asked = signal.Signals(number).name
-
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        try:
-            before = {number: signal.signal(number, ask_to_stop) for number in numbers}
-        except ValueError:  # not in the main thread: whoever runs us handles the signals
-            before = {}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

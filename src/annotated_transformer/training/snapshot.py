@@ -1,0 +1,91 @@
+"""A run at one moment: everything that decides how it goes on, to a checkpoint and back."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.training.checkpoints import Checkpoint
+from annotated_transformer.training.run_directory import model_weights, set_model_weights
+from annotated_transformer.transformer import Transformer
+
+
+@dataclass
+class RunState:
+    """How far a run is. Everything here is in the checkpoint.
+
+    Args:
+        step: optimizer steps taken.
+        epoch: passes begun, from 0.
+        batch: batches taken in this epoch.
+        loss: sum of the smoothed loss since the last log, in nats.
+        target_tokens: target tokens since the last log.
+        tokens: source and target tokens since the last log, padding not counted.
+        gradient_norm: sum of the gradient's norms before clipping since the last log.
+        clipped: steps since the last log whose gradient was shortened.
+        best_loss: the lowest loss that was logged, in nats per token.
+        alarmed: whether the loss has been said to explode and has not come back since.
+        wall_seconds: of the run up to the last resume.
+        cpu_seconds: likewise, of the whole processes.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    loss: float = 0.0
+    target_tokens: int = 0
+    tokens: int = 0
+    gradient_norm: float = 0.0
+    clipped: int = 0
+    best_loss: float | None = None
+    alarmed: bool = False
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+
+def take_snapshot(
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    state: dict[str, Any],
+    device: torch.device,
+) -> Checkpoint:
+    """This very moment. `state` is that of a `RunState`."""
+    tensors = {f"model/{name}": value for name, value in model_weights(model).items()}
+    for name, parameter in model.named_parameters():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            tensors[f"optimizer/{key}/{name}"] = value
+    tensors["random/cpu"] = torch.get_rng_state()
+    if device.type == "cuda":
+        tensors["random/cuda"] = torch.cuda.get_rng_state(device)
+    return Checkpoint(tensors, state)
+
+
+def restore_snapshot(
+    checkpoint: Checkpoint,
+    origin: Path,
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    device: torch.device,
+) -> RunState:
+    """Put a run back to the moment of a checkpoint, which was read from `origin`.
+
+    Raises:
+        WorkError: if the checkpoint is another model's.
+    """
+    groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
+    for name, tensor in checkpoint.tensors.items():
+        group, _, key = name.partition("/")
+        groups.setdefault(group, {})[key] = tensor
+    set_model_weights(model, groups["model"], origin)
+    parameters = dict(model.named_parameters())
+    for name, tensor in groups["optimizer"].items():
+        key, _, parameter_name = name.partition("/")
+        parameter = parameters[parameter_name]
+        place = "cpu" if key == "step" and device.type == "cpu" else device
+        optimizer.state[parameter][key] = tensor.to(place)
+    torch.set_rng_state(groups["random"]["cpu"])
+    if device.type == "cuda" and "cuda" in groups["random"]:
+        torch.cuda.set_rng_state(groups["random"]["cuda"], device)
+    return RunState(**checkpoint.state)

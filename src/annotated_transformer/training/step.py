@@ -1,0 +1,108 @@
+"""The gradient of one optimizer step, over as many batches as the step has (gradient accumulation).
+
+A machine that cannot hold a batch of 25,000 tokens (section 5.1) takes it in several parts. The
+loss of each part is divided by the target tokens of all parts together, so that the gradients add
+up to that of the whole batch. A mean of the parts' means would be another number, because parts of
+equal budgets have unequal numbers of real tokens.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from annotated_transformer.data import EncodedSplit, make_batch
+from annotated_transformer.likelihood import teacher_forced
+from annotated_transformer.training.label_smoothing import projected_label_smoothing_loss
+from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Part:
+    """One batch of a step.
+
+    Args:
+        indices: the pairs.
+        epoch: the pass over the data that it belongs to, from 0.
+        place: its place among the batches of that epoch, from 0.
+    """
+
+    indices: list[int]
+    epoch: int
+    place: int
+
+
+def parts_of_step(batches: list[list[int]], epoch: int, first: int, accumulate: int) -> list[Part]:
+    """The next `accumulate` batches of an epoch, or what is left of it.
+
+    The last step of an epoch may have fewer: every pair is seen once an epoch, and that step is
+    the mean over its own, fewer tokens.
+    """
+    following = batches[first : first + accumulate]
+    return [Part(indices, epoch, first + number) for number, indices in enumerate(following)]
+
+
+def steps_of_epoch(batches: int, accumulate: int) -> int:
+    """How many steps an epoch has; the last may be smaller."""
+    return -(-batches // accumulate)
+
+
+def count_tokens(split: EncodedSplit, parts: Sequence[Part], pad_id: int) -> tuple[int, int]:
+    """(target tokens to predict, source and target tokens together) of a step, without padding."""
+    source = target = 0
+    for part in parts:
+        for index in part.indices:
+            src, tgt = split.source[index], split.target[index]
+            source += len(src) - src.count(pad_id)
+            target += len(tgt) - 1 - tgt.count(pad_id)  # its first sign is not predicted
+    return target, source + target
+
+
+def add_gradients(
+    model: Transformer,
+    settings: TrainingConfig,
+    split: EncodedSplit,
+    parts: Sequence[Part],
+    target_tokens: int,
+) -> float:
+    """Add the gradient of each part of a step to the model's.
+
+    Args:
+        parts: those that this process takes.
+        target_tokens: of the whole step, whoever takes it.
+
+    Returns:
+        The smoothed loss, summed over the tokens of these parts, in nats.
+    """
+    losses = []
+    for part in parts:
+        if settings.accumulate > 1:
+            seed_dropout(settings.seed, part)
+        batch = make_batch(split, part.indices, model.config.pad_id)
+        with matrix_precision(settings, model.device):
+            hidden, answers = teacher_forced(model, batch)  # (tokens, d_model), (tokens,)
+        if settings.precision == "bf16":
+            hidden = hidden.bfloat16()
+        loss = projected_label_smoothing_loss(
+            hidden, model.projection.weight, answers, settings.label_smoothing
+        )
+        mean_loss = loss / target_tokens
+        mean_loss.backward()  # type: ignore[no-untyped-call]
+        losses.append(loss.detach())
+    return sum(torch.stack(losses).tolist()) if losses else 0.0
+
+
+def seed_dropout(seed: int, part: Part) -> None:
+    """Make the dropout of a part depend on the run's seed and the part's place alone.
+
+    So it does not matter which process takes a part, nor what was computed before it.
+    """
+    drawn = np.random.default_rng((seed, part.epoch, part.place)).integers(2**63)
+    torch.manual_seed(int(drawn))
+
+
+def matrix_precision(settings: TrainingConfig, device: torch.device) -> torch.autocast:
+    """Matrix products in bfloat16 inside, where the settings ask for it."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bf16")

@@ -1,0 +1,49 @@
+"""How good the model is on the validation pairs, in the middle of training."""
+
+import math
+from collections.abc import Callable
+
+import torch
+
+from annotated_transformer.data import EncodedSplit, Split, Vocabulary
+from annotated_transformer.likelihood import split_likelihood
+from annotated_transformer.scoring import cased_bleu
+from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.training.step import matrix_precision
+from annotated_transformer.transformer import Transformer
+from annotated_transformer.translation import translate_sentences
+
+BleuMeter = Callable[[Transformer], float]
+
+
+def measure_validation(
+    model: Transformer, valid: EncodedSplit, settings: TrainingConfig, bleu: BleuMeter | None
+) -> dict[str, float]:
+    """The loss and perplexity of the unsmoothed likelihood; BLEU too if the run is judged by it.
+
+    The loss is not a number if the run has diverged.
+    """
+    with matrix_precision(settings, model.device):
+        measured = split_likelihood(model, valid, settings.max_tokens)
+    values = {"loss": round(measured.loss, 6), "perplexity": round(measured.perplexity, 4)}
+    if bleu is not None and settings.stop_by == "bleu" and math.isfinite(measured.loss):
+        with matrix_precision(settings, model.device):
+            values["bleu"] = round(bleu(model), 4)
+    return values
+
+
+def greedy_bleu(split: Split, vocabulary: Vocabulary, settings: TrainingConfig) -> BleuMeter:
+    """A function that gives a model's BLEU on a split: greedy search, 13a, the text's own case.
+
+    A model of lower-cased text is held against lower-cased references.
+    """
+    references = [line.lower() if settings.lowercase else line for line in split.target]
+
+    @torch.inference_mode()
+    def bleu(model: Transformer) -> float:
+        translations = translate_sentences(
+            model, vocabulary, split.source, beam_size=1, batch_tokens=settings.max_tokens
+        )
+        return cased_bleu(translations, references).value
+
+    return bleu
