@@ -1,11 +1,13 @@
 """Folders of parallel text: what is read, and the sentence for everything that is wrong."""
 
+import gzip
 import logging
 from pathlib import Path
 
 import pytest
 
-from annotated_transformer.data import load_corpus, read_folder
+from annotated_transformer.data import generate_corpus, load_corpus, read_folder
+from annotated_transformer.data.folder import write_folder
 from annotated_transformer.errors import CallError, WorkError
 
 
@@ -119,3 +121,77 @@ def test_corpora_by_name(tmp_path: Path) -> None:
         load_corpus("folder")
     with pytest.raises(CallError, match="generated and reads no folder"):
         load_corpus("copy", data_dir=tmp_path)
+
+
+def test_tatoeba_and_wmt14_need_their_files(tmp_path: Path) -> None:
+    for name in ("tatoeba", "wmt14", "multi30k"):
+        with pytest.raises(CallError, match="is not a folder"):
+            load_corpus(name, data_dir=tmp_path / "nowhere")
+
+
+# --- text written by other tools ------------------------------------------------------------------
+
+
+def test_gzipped_text_is_the_same_corpus(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    texts = {"train.en": "a\nb\n", "train.de": "x\ny\n", "val.en": "c\n", "val.de": "z\n"}
+    for folder in (plain, packed):
+        folder.mkdir()
+    for name, text in texts.items():
+        (plain / name).write_text(text)
+        (packed / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    (packed / "val.de.gz").unlink()
+    (packed / "val.de").write_text(texts["val.de"])  # one packed, one not
+    assert read_folder(packed) == read_folder(plain)
+    (packed / "train.de.gz").write_bytes(gzip.compress(b"x\ny\n")[:-12])
+    with pytest.raises(WorkError, match=r"train\.de\.gz cannot be read: Compressed file ended"):
+        read_folder(packed)
+    (packed / "train.de.gz").write_bytes(b"x\ny\n")
+    with pytest.raises(WorkError, match=r"train\.de\.gz cannot be read: Not a gzipped file"):
+        read_folder(packed)
+    (packed / "train.de.gz").unlink()
+    with pytest.raises(CallError, match=r"holds train\.en\.gz and no train\.de: the split train"):
+        read_folder(packed)
+
+
+def test_of_a_file_and_its_packed_copy_the_file_is_read(tmp_path: Path) -> None:
+    write(tmp_path, train__en="a\n", train__de="x\n")
+    (tmp_path / "train.en.gz").write_bytes(gzip.compress(b"an older state\n"))
+    assert read_folder(tmp_path)["train"].source == ["a"]
+
+
+def test_windows_line_ends_are_taken_off_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path, train__en="a\r\nb\r\nc\n", train__de="x\ny\nz\n")
+    with caplog.at_level(logging.WARNING):
+        corpus = read_folder(tmp_path)
+    assert corpus["train"].source == ["a", "b", "c"]
+    assert "train.en: 2 of 3 lines end as on Windows (CR LF); the CR was taken off" in caplog.text
+    assert "train.de" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("a\nb\n".encode("utf-16"), "is UTF-16; convert the file with iconv -f UTF-16"),
+        ("a\nb\n".encode("utf-16-le"), "holds a zero byte in line 1: it is UTF-16 or no text"),
+        (b"a\rb\rc\r", "ends its lines with CR alone, as old Macs did"),
+        (b"\xef\xbb\xbf\n", "is empty"),
+    ],
+)
+def test_other_encodings(tmp_path: Path, content: bytes, complaint: str) -> None:
+    write(tmp_path, train__en=content, train__de="x\ny\n")
+    with pytest.raises(WorkError, match=rf"train\.en {complaint}"):
+        read_folder(tmp_path)
+
+
+def test_writing_never_replaces_what_is_there(tmp_path: Path) -> None:
+    corpus = generate_corpus(train=5, valid=3, test=3)
+    write_folder(corpus, tmp_path)
+    write_folder(corpus, tmp_path)  # the same content is no conflict
+    write(tmp_path, valid__en="mine\n")
+    with pytest.raises(CallError, match=r"valid\.en is there with other content and nothing is"):
+        write_folder(corpus, tmp_path)
+    assert (tmp_path / "valid.en").read_text() == "mine\n"
+    assert not list(tmp_path.glob("*.part"))

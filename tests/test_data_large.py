@@ -91,7 +91,7 @@ def test_stored_sentences_are_the_held_ones(held: ParallelCorpus, stored: Parall
                 other[len(side)]
         assert list(many.sentences()) == [*few.source, *few.target]
         assert list(many.source + many.target) == [*few.source, *few.target]
-        assert list([] + many.source) == few.source
+        assert list(few.source + many.source) == few.source * 2
 
 
 def test_the_checksum_of_a_split(held: ParallelCorpus, stored: ParallelCorpus) -> None:

@@ -2,14 +2,19 @@
 
 import argparse
 import json
+import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from annotated_transformer.data import CORPORA, ParallelCorpus, load_corpus
 from annotated_transformer.data.folder import write_folder
 from annotated_transformer.data.grammar.corpus import DEFAULT_SHA256, corpus_sha256
-from annotated_transformer.data.multi30k import cache_folder, get_multi30k, verify_multi30k
-from annotated_transformer.errors import CallError
+from annotated_transformer.data.gum import TREES
+from annotated_transformer.data.published import Published, get, verify
+from annotated_transformer.data.registry import published_corpus
+from annotated_transformer.errors import CallError, WorkError
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -18,16 +23,16 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="the corpora by name")
     listing.set_defaults(run=run_list)
-    get = actions.add_parser("get", help="fetch a corpus, or write a generated one to a folder")
-    get.set_defaults(run=run_get)
-    verify = actions.add_parser("verify", help="check a corpus against its published checksums")
-    verify.set_defaults(run=run_verify)
-    for each in (get, verify):
+    getting = actions.add_parser("get", help="fetch a corpus, or write a generated one to a folder")
+    getting.set_defaults(run=run_get)
+    checking = actions.add_parser("verify", help="check a corpus against its checksums")
+    checking.set_defaults(run=run_verify)
+    for each in (getting, checking):
         each.add_argument("name", help=", ".join(CORPORA))
         each.add_argument("--data-dir", type=Path, help="folder of the text (default: the cache)")
         each.add_argument("--source", default="en", help="source language (default en)")
-        each.add_argument("--target", default="de", help="target language (default de)")
-    for each in (listing, get, verify):
+        each.add_argument("--target", help=f"target language (default de; of gum {TREES})")
+    for each in (listing, getting, checking):
         each.add_argument("--format", choices=("text", "json"), default="text")
 
 
@@ -38,6 +43,20 @@ def report(arguments: argparse.Namespace, facts: dict[str, object], lines: list[
         print()
     else:
         print("\n".join(lines))
+
+
+@contextmanager
+def progress_on_stderr() -> Iterator[None]:
+    """What the package logs meanwhile (progress, waiting, warnings) goes to standard error."""
+    logger = logging.getLogger("annotated_transformer")
+    handler, level = logging.StreamHandler(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def sizes(corpus: ParallelCorpus) -> dict[str, int]:
@@ -56,37 +75,56 @@ def run_list(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def languages_of(arguments: argparse.Namespace) -> tuple[str, str]:
+    """Source and target, the target by default what the corpus has."""
+    default = TREES if arguments.name == "gum" else "de"
+    return arguments.source, arguments.target or default
+
+
 def run_get(arguments: argparse.Namespace) -> int:
-    """Fetch multi30k into the cache or a folder; write a generated corpus to a folder."""
+    """Fetch a published corpus into the cache or a folder; write a generated one to a folder."""
     name, folder = arguments.name, arguments.data_dir
-    if name == "multi30k":
-        folder = get_multi30k(folder, (arguments.source, arguments.target))
-        corpus = load_corpus(
-            name, data_dir=folder, source=arguments.source, target=arguments.target
-        )
-    elif name == "folder":
+    source, target = languages_of(arguments)
+    if name == "folder":
         raise CallError("the corpus 'folder' is your own text: there is nothing to fetch")
+    published = published_corpus(name, source, target)
+    if published is not None:
+        folder = fetch(published, folder)
+        corpus = load_corpus(name, data_dir=folder, source=source, target=target)
     else:
-        corpus = load_corpus(name, source=arguments.source, target=arguments.target)
+        corpus = load_corpus(name, source=source, target=target)
         if folder is not None:
             write_folder(corpus, folder)
     counts = sizes(corpus)
     where = f"is in {folder}" if folder else "is generated when it is asked for"
+    terms = published.terms if published else None
     report(
         arguments,
-        {"name": name, "folder": str(folder) if folder else None, "pairs": counts},
-        [f"{name} {where}", *(f"{split}: {count} pairs" for split, count in counts.items())],
+        {"name": name, "folder": str(folder) if folder else None, "pairs": counts, "terms": terms},
+        [
+            f"{name} {where}",
+            *(f"{split}: {count:,} pairs" for split, count in counts.items()),
+            *([f"terms: {terms}"] if terms else []),
+        ],
     )
     return 0
 
 
+def fetch(published: Published, folder: Path | None) -> Path:
+    """Fetch what is not there yet. Returns its folder."""
+    with progress_on_stderr():
+        return get(published, folder)
+
+
 def run_verify(arguments: argparse.Namespace) -> int:
-    """Compare with what was published; exit status 1 where something differs or is missing."""
+    """Compare with checksums; exit status 1 where a file is damaged, or none is there."""
     name = arguments.name
-    if name == "multi30k":
-        folder = arguments.data_dir or cache_folder()
-        verdicts = verify_multi30k(folder, (arguments.source, arguments.target))
+    published = published_corpus(name, *languages_of(arguments))
+    if published is not None:
+        folder = arguments.data_dir or published.folder
+        verdicts = verify(published, folder)
     elif name == "grammar":
+        folder = None
         corpus = load_corpus(name, data_dir=arguments.data_dir)
         same = corpus_sha256(corpus) == DEFAULT_SHA256
         verdicts = {"generated corpus": "ok" if same else "differs"}
@@ -99,6 +137,36 @@ def run_verify(arguments: argparse.Namespace) -> int:
         {"name": name, "files": verdicts},
         [f"{file}: {verdict}" for file, verdict in verdicts.items()],
     )
-    # A published test set that is not there is no fault of the others.
-    wrong = [file for file, verdict in verdicts.items() if verdict == "differs"]
-    return 1 if wrong or "ok" not in verdicts.values() else 0
+    refuse_damage(name, folder, verdicts)
+    return 0
+
+
+def refuse_damage(name: str, folder: Path | None, verdicts: dict[str, str]) -> None:
+    """Say which files are damaged and the way out.
+
+    A published test set that is not there is no fault of the others.
+
+    Raises:
+        WorkError: a file differs, or not one is there.
+    """
+    damaged = [file for file, verdict in verdicts.items() if verdict == "differs"]
+    if damaged and folder is None:
+        raise WorkError(
+            "the generated corpus is another than this version should generate: install the "
+            "package anew"
+        )
+    if damaged:
+        raise WorkError(
+            f"{', '.join(damaged)} in {folder} differ from what their checksums say: move them "
+            f"away, then run: annotated-transformer data get {name}"
+        )
+    if "unrecorded" in verdicts.values():
+        raise WorkError(
+            f"nobody has published checksums of the text of {name}, and {folder} holds none that "
+            f"`data get` recorded: there is nothing to compare with"
+        )
+    if "ok" not in verdicts.values():
+        raise WorkError(
+            f"{folder} holds no file of {name}: run annotated-transformer data get {name}, or give "
+            f"the folder of a copy with --data-dir"
+        )

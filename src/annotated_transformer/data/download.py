@@ -6,6 +6,7 @@ import http.client
 import logging
 import os
 import ssl
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -15,7 +16,8 @@ from annotated_transformer.errors import WorkError
 logger = logging.getLogger(__name__)
 
 CHUNK = 1 << 16  # bytes
-ATTEMPTS = 3
+ATTEMPTS = 3  # connections in a row that bring nothing
+SAY_EVERY = 10.0  # seconds between two lines of progress
 TIMEOUT = 30.0  # seconds without an answer
 
 
@@ -36,7 +38,8 @@ def download(url: str, path: Path, sha256: str, *, timeout: float = TIMEOUT) -> 
     """Fetch `url` to `path`, unless it is there already with the right checksum.
 
     What has arrived is kept in `path` + ".part" and continued with a Range request, in this call
-    (up to 3 attempts) or in a later one. `path` appears in one step, and only with the right bytes.
+    (as long as connections bring something) or in a later one. `path` appears in one step, and only
+    with the right bytes.
 
     Raises:
         NoNetworkError: the host cannot be reached or broke off each time.
@@ -63,8 +66,10 @@ def download(url: str, path: Path, sha256: str, *, timeout: float = TIMEOUT) -> 
 
 
 def fetch_remaining(url: str, part: Path, timeout: float) -> None:
-    """Append to `part` what is missing of `url`, in up to ATTEMPTS connections."""
-    for attempt in range(1, ATTEMPTS + 1):
+    """Append to `part` what is missing; ATTEMPTS connections in a row may bring nothing."""
+    fruitless = 0
+    while True:
+        have = size_of(part)
         try:
             fetch_once(url, part, timeout)
             return
@@ -79,9 +84,15 @@ def fetch_remaining(url: str, part: Path, timeout: float) -> None:
             ssl.SSLError,
         ) as error:
             reason = getattr(error, "reason", None) or error
-            if attempt == ATTEMPTS:
+            fruitless = 0 if size_of(part) > have else fruitless + 1
+            if fruitless == ATTEMPTS:
                 raise NoNetworkError(f"{url} cannot be fetched ({reason})") from error
             logger.info("%s broke off (%s); going on where it stopped", url, reason)
+
+
+def size_of(part: Path) -> int:
+    """Bytes that have arrived."""
+    return part.stat().st_size if part.exists() else 0
 
 
 def fetch_once(url: str, part: Path, timeout: float) -> None:
@@ -90,7 +101,7 @@ def fetch_once(url: str, part: Path, timeout: float) -> None:
     Raises:
         http.client.IncompleteRead: the connection ended before the announced length.
     """
-    have = part.stat().st_size if part.exists() else 0
+    have = size_of(part)
     request = urllib.request.Request(url, headers={"User-Agent": "annotated-transformer"})
     if have:
         request.add_header("Range", f"bytes={have}-")
@@ -107,9 +118,20 @@ def fetch_once(url: str, part: Path, timeout: float) -> None:
         resumed = response.status == 206
         expected = int(response.headers.get("Content-Length", -1))
         received = 0
+        before = have if resumed else 0
+        say_at = time.monotonic() + SAY_EVERY
         with part.open("ab" if resumed else "wb") as file:
             while chunk := response.read(CHUNK):
                 file.write(chunk)
                 received += len(chunk)
+                if time.monotonic() >= say_at:
+                    say_progress(url, before + received, before + expected)
+                    say_at = time.monotonic() + SAY_EVERY
     if 0 <= expected != received:
         raise http.client.IncompleteRead(b"", expected - received)
+
+
+def say_progress(url: str, have: int, of: int) -> None:
+    """One line: how much of a file has arrived."""
+    name = url.rpartition("/")[2]
+    logger.info("%s: %d of %d MB", name, have // 1_000_000, of // 1_000_000)

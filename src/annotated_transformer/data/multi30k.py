@@ -6,154 +6,78 @@ commit, and never redistributed here: that repository states no licence for it.
 
 import gzip
 import json
-import logging
-import os
-import zlib
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-
-import platformdirs
+from typing import Any
 
 from annotated_transformer.data.corpus import ParallelCorpus
-from annotated_transformer.data.download import NoNetworkError, download, sha256_of
 from annotated_transformer.data.folder import read_folder
-from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.data.published import Published, Source, get, say_origin, verify
+from annotated_transformer.errors import CallError
 
-logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class PinnedFile:
-    """One published file: its compressed name and checksum, and those of the text inside."""
-
-    path: str
-    bytes: int
-    sha256: str
-    lines: int
-    sha256_unpacked: str
-    bytes_unpacked: int
-
-    @property
-    def text_name(self) -> str:
-        """The name without .gz, such as train.en."""
-        return self.path.removesuffix(".gz")
-
-    @property
-    def language(self) -> str:
-        """Two letters, such as en."""
-        return self.text_name.rpartition(".")[2]
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """Where the corpus lies, at which commit, and which bytes it is made of."""
-
-    commit: str
-    base_url: str
-    files: tuple[PinnedFile, ...]
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The languages published, in the order of the manifest."""
-        return tuple(dict.fromkeys(file.language for file in self.files))
-
-    def of(self, languages: Sequence[str]) -> list[PinnedFile]:
-        """The files in these languages. Raises CallError for one that is not published."""
-        for language in languages:
-            if language not in self.languages:
-                raise CallError(
-                    f"multi30k is not published in {language!r}; "
-                    f"it is in {', '.join(self.languages)}"
-                )
-        return [file for file in self.files if file.language in languages]
+TERMS = (
+    "no licence is stated (github.com/multi30k/dataset): for research and teaching; cite Elliott "
+    "et al. 2016"
+)
 
 
 @cache
-def manifest() -> Manifest:
-    """The pinned facts, from multi30k.json beside this module."""
+def pinned_facts() -> dict[str, Any]:
+    """Commit, address, and each file's checksum, packed and unpacked."""
     text = (resources.files("annotated_transformer.data") / "multi30k.json").read_text("utf-8")
-    facts = json.loads(text)
-    files = tuple(PinnedFile(**entry) for entry in facts["files"])
-    return Manifest(facts["commit"], facts["base_url"], files)
+    facts: dict[str, Any] = json.loads(text)
+    return facts
 
 
-def cache_folder(pinned: Manifest | None = None) -> Path:
-    """Where fetched files are kept: this user's cache, one folder a commit."""
-    commit = (pinned or manifest()).commit[:12]
-    return platformdirs.user_cache_path("annotated-transformer") / f"multi30k-{commit}"
-
-
-def get_multi30k(
-    directory: Path | None = None,
-    languages: Sequence[str] = ("en", "de"),
-    pinned: Manifest | None = None,
-    timeout: float = 30.0,
-) -> Path:
-    """Fetch the files of these languages, check them, unpack them. Returns their folder.
-
-    Files that are there with the right checksum are not fetched again.
-
-    Raises:
-        NoNetworkError: no network; the message says what works without one.
-        WorkError, CallError: see `download` and `Manifest.of`.
-    """
-    pinned = pinned or manifest()
-    directory = directory or cache_folder(pinned)
-    for file in pinned.of(languages):
-        text = directory / file.text_name
-        if text.is_file() and sha256_of(text) == file.sha256_unpacked:
-            continue
-        logger.info("fetching %s (%d bytes)", file.path, file.bytes)
-        try:
-            packed = download(
-                pinned.base_url + file.path, directory / file.path, file.sha256, timeout=timeout
+def multi30k(languages: Sequence[str] = ("en", "de")) -> Published:
+    """The corpus in these languages. Raises CallError for one that is not published."""
+    facts = pinned_facts()
+    known = list(dict.fromkeys(language_of(file["path"]) for file in facts["files"]))
+    for language in languages:
+        if language not in known:
+            raise CallError(
+                f"multi30k is not published in {language!r}; it is in {', '.join(known)}"
             )
-        except NoNetworkError as error:
-            raise NoNetworkError(
-                f"multi30k cannot be fetched without a network ({error}); give the folder of a "
-                f"copy with --data-dir, or use the embedded corpus with --data grammar"
-            ) from error
-        unpack(packed, text, file.sha256_unpacked)
-        packed.unlink()
-    return directory
+    files = [file for file in facts["files"] if language_of(file["path"]) in languages]
+    return Published(
+        name="multi30k",
+        version=facts["commit"][:12],
+        terms=TERMS,
+        sources=tuple(
+            Source(facts["base_url"] + file["path"], file["bytes"], file["sha256"])
+            for file in files
+        ),
+        texts={file["path"].removesuffix(".gz"): file["sha256_unpacked"] for file in files},
+        make=unpack_all,
+    )
 
 
-def unpack(packed: Path, text: Path, sha256: str) -> None:
-    """Unpack a gzip file to `text`, in one step and only with the right checksum."""
-    part = text.with_name(text.name + ".part")
-    try:
-        part.write_bytes(gzip.decompress(packed.read_bytes()))
-        if sha256_of(part) != sha256:
-            raise WorkError(f"{packed} unpacks to something else than the published text")
-        os.replace(part, text)
-    except (OSError, EOFError, zlib.error) as error:
-        raise WorkError(f"{packed} cannot be unpacked to {text}: {error}") from error
+def language_of(path: str) -> str:
+    """Two letters: en of train.en.gz."""
+    return path.removesuffix(".gz").rpartition(".")[2]
+
+
+def unpack_all(fetched: Path, made: Path) -> None:
+    """Unpack every .gz file."""
+    for packed in fetched.glob("*.gz"):
+        with gzip.open(packed) as source, (made / packed.name.removesuffix(".gz")).open("wb") as to:
+            shutil.copyfileobj(source, to)
+
+
+def cache_folder() -> Path:
+    """Where fetched files are kept, in whatever languages."""
+    return multi30k().folder
 
 
 def verify_multi30k(
-    directory: Path | None = None,
-    languages: Sequence[str] = ("en", "de"),
-    pinned: Manifest | None = None,
+    directory: Path | None = None, languages: Sequence[str] = ("en", "de")
 ) -> dict[str, str]:
-    """Compare each file of a folder with the published checksum.
-
-    Returns:
-        Text file name -> "ok", "missing" or "differs".
-    """
-    pinned = pinned or manifest()
-    directory = directory or cache_folder(pinned)
-    verdicts: dict[str, str] = {}
-    for file in pinned.of(languages):
-        text = directory / file.text_name
-        if not text.is_file():
-            verdicts[file.text_name] = "missing"
-        else:
-            same = sha256_of(text) == file.sha256_unpacked
-            verdicts[file.text_name] = "ok" if same else "differs"
-    return verdicts
+    """Text file name -> "ok", "missing" or "differs" from what was published."""
+    corpus = multi30k(languages)
+    return verify(corpus, directory or corpus.folder)
 
 
 def load_multi30k(
@@ -163,13 +87,8 @@ def load_multi30k(
 
     `origin["published"]` says whether every file read has a published checksum.
     """
-    manifest().of([source, target])
-    folder = Path(data_dir) if data_dir else get_multi30k(languages=(source, target))
-    corpus = read_folder(folder, source, target, name="multi30k")
-    published = {file.text_name: file.sha256_unpacked for file in manifest().files}
-    files = corpus.origin["files"]
-    corpus.origin["commit"] = manifest().commit
-    corpus.origin["published"] = all(
-        published.get(name) == facts["sha256"] for name, facts in files.items()
-    )
-    return corpus
+    corpus = multi30k((source, target))
+    folder = Path(data_dir) if data_dir else get(corpus)
+    parallel = say_origin(read_folder(folder, source, target, name="multi30k"), corpus)
+    parallel.origin["commit"] = pinned_facts()["commit"]
+    return parallel

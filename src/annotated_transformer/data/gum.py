@@ -1,0 +1,128 @@
+"""GUM: 4,636 English sentences with their constituency trees, for section 6.3.
+
+The Georgetown University Multilayer corpus (Zeldes 2017, Language Resources and Evaluation 51(3)),
+at one commit. The paper parses the Penn Treebank, which costs money and may not be passed on; of
+GUM the genres whose texts are openly licensed are taken: academic, bio, court, interview, news and
+voyage, in GUM's own training, dev and test documents. F1 here does not compare with Table 4.
+
+Each document is one file; a tree that stands over several lines is put on one, and the documents
+of a split are put one behind the other.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.data.corpus import ParallelCorpus, Split
+from annotated_transformer.data.published import Published, Source, get, say_origin
+from annotated_transformer.data.text_file import inspect
+from annotated_transformer.data.trees import Tree, linearise, read_trees
+from annotated_transformer.errors import CallError, WorkError
+
+TERMS = (
+    "annotations CC BY 4.0, texts CC BY 4.0, CC BY 2.5 (news, interview) or CC BY-SA 3.0 (bio, "
+    "voyage); cite Zeldes 2017"
+)
+SPLITS = {"train": "train", "valid": "dev", "test": "test"}  # ours and GUM's
+TREES = "tree"  # the "language" of the targets
+
+
+@cache
+def pinned_facts() -> dict[str, Any]:
+    """Commit, address, documents of each split, checksums."""
+    text = (resources.files("annotated_transformer.data") / "gum.json").read_text("utf-8")
+    facts: dict[str, Any] = json.loads(text)
+    return facts
+
+
+def gum() -> Published:
+    """The corpus and where it lies."""
+    facts = pinned_facts()
+    return Published(
+        name="gum",
+        version=facts["commit"][:12],
+        terms=TERMS,
+        sources=tuple(
+            Source(f"{facts['base_url']}{file['document']}.ptb", file["bytes"], file["sha256"])
+            for documents in facts["documents"].values()
+            for file in documents
+        ),
+        texts=facts["texts"],
+        make=join_documents,
+    )
+
+
+def join_documents(fetched: Path, made: Path) -> None:
+    """One file a split, one tree a line."""
+    for split, documents in pinned_facts()["documents"].items():
+        trees = [
+            tree
+            for file in documents
+            for tree in one_a_line((fetched / f"{file['document']}.ptb").read_text("utf-8"))
+        ]
+        text = "".join(tree + "\n" for tree in trees)
+        (made / f"{split}.ptb").write_bytes(text.encode("utf-8"))
+
+
+def one_a_line(text: str) -> Iterator[str]:
+    """The trees of a text, each on one line whatever number it stood on."""
+    tree: list[str] = []
+    depth = 0
+    for line in text.split("\n"):
+        depth += line.count("(") - line.count(")")
+        if line.strip():
+            tree.append(line.strip())
+        if tree and depth == 0:
+            yield " ".join(tree)
+            tree = []
+
+
+def load_trees(data_dir: Path | str | None = None) -> dict[str, list[Tree]]:
+    """The trees of train, valid and test, from a folder or fetched into the cache."""
+    folder = Path(data_dir) if data_dir else get(gum())
+    return {split: trees for split, (trees, _) in read_splits(folder).items()}
+
+
+def load_gum(
+    data_dir: Path | str | None = None, source: str = "en", target: str = TREES
+) -> ParallelCorpus:
+    """Sentences and their trees as rows (`trees.linearise`), for a model of sequences.
+
+    Raises:
+        CallError: other languages than en and tree were asked for.
+        WorkError: a file holds something that is no tree.
+    """
+    if (source, target) != ("en", TREES):
+        raise CallError(
+            f"the corpus 'gum' is English sentences with their trees; {source} to {target} was "
+            f"asked for: give --source en --target {TREES}"
+        )
+    folder = Path(data_dir) if data_dir else get(gum())
+    found = read_splits(folder)
+    splits = {
+        split: Split(
+            [" ".join(tree.words()) for tree in trees], [linearise(tree) for tree in trees]
+        )
+        for split, (trees, _) in found.items()
+    }
+    origin = {"files": {f"{SPLITS[split]}.ptb": facts for split, (_, facts) in found.items()}}
+    return say_origin(ParallelCorpus("gum", source, target, splits, origin), gum())
+
+
+def read_splits(folder: Path) -> dict[str, tuple[list[Tree], dict[str, str | int]]]:
+    """Split -> its trees, and checksum and number of lines of its file."""
+    found: dict[str, tuple[list[Tree], dict[str, str | int]]] = {}
+    for split, name in SPLITS.items():
+        path = folder / f"{name}.ptb"
+        if not path.is_file():
+            raise WorkError(
+                f"{folder} holds no {path.name}; expected train.ptb, dev.ptb and test.ptb, one "
+                f"tree a line, as `annotated-transformer data get gum` leaves them"
+            )
+        file = inspect(path)
+        trees = read_trees(iter(file), str(path))
+        found[split] = (trees, {"sha256": file.sha256, "lines": file.lines})
+    return found

@@ -1,0 +1,105 @@
+"""Constituency trees (section 6.3): read from brackets, written as a row for a model to predict.
+
+Written as in Vinyals et al. (2015), "Grammar as a Foreign Language", which section 6.3 follows:
+every phrase opens with its label and closes with it, and every part-of-speech tag is XX, so that
+(S (NP (NNP John)) (VP (VBZ sleeps))) becomes (S (NP XX )NP (VP XX )VP )S.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from annotated_transformer.errors import WorkError
+
+TOKEN = re.compile(r"[()]|[^\s()]+")
+ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+ANY_TAG = "XX"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A phrase with its parts, or a part-of-speech tag with its word.
+
+    Attributes:
+        label: NP-SBJ, VP, NN, ...
+        children: the parts, in order; of a tag the word alone.
+    """
+
+    label: str
+    children: tuple["Tree | str", ...]
+
+    @property
+    def is_tag(self) -> bool:
+        """Whether this is a part-of-speech tag above its word."""
+        return len(self.children) == 1 and isinstance(self.children[0], str)
+
+    @property
+    def category(self) -> str:
+        """The label without its functions: NP of NP-SBJ, and -LRB- of -LRB-."""
+        return self.label if self.label.startswith("-") else re.split("[-=]", self.label)[0]
+
+    def words(self) -> Iterator[str]:
+        """The sentence, brackets in it as they look in text."""
+        for child in self.children:
+            if isinstance(child, str):
+                yield ESCAPED.get(child, child)
+            else:
+                yield from child.words()
+
+
+def parse(text: str) -> Tree:
+    """One tree in brackets, such as (ROOT (NP (NN Introduction))).
+
+    Raises:
+        ValueError: the brackets do not close, or stand where none may; the message says where.
+    """
+    stack: list[tuple[str, list[Tree | str]]] = []
+    tokens = list(TOKEN.finditer(text))
+    for number, token in enumerate(tokens):
+        if token[0] == "(":
+            follows = tokens[number + 1][0] if number + 1 < len(tokens) else ""
+            stack.append(("" if follows in ("(", ")") else follows, []))
+        elif token[0] == ")":
+            if not stack:
+                raise ValueError(f"the bracket at character {token.start() + 1} closes nothing")
+            label, children = stack.pop()
+            if not children:
+                raise ValueError(f"the phrase that ends at character {token.end()} is empty")
+            tree = Tree(label, tuple(children))
+            if not stack:
+                if number + 1 < len(tokens):
+                    raise ValueError(f"the tree ends at character {token.end()} and text follows")
+                return tree
+            stack[-1][1].append(tree)
+        elif not stack:
+            raise ValueError("a tree begins with a bracket")
+        elif tokens[number - 1][0] != "(":
+            stack[-1][1].append(token[0])
+    raise ValueError(f"{len(stack)} brackets are not closed" if stack else "there is no tree")
+
+
+def read_trees(lines: Iterator[str], where: str) -> list[Tree]:
+    """One tree a line. Raises WorkError, naming the line, for one that is none."""
+    trees = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            trees.append(parse(line))
+        except ValueError as error:
+            raise WorkError(f"{where}, line {number}, is no tree in brackets: {error}") from error
+    return trees
+
+
+def linearise(tree: Tree) -> str:
+    """A tree as a row of signs without its words, for a model to predict (head of this module)."""
+    return " ".join(_signs(tree))
+
+
+def _signs(tree: Tree) -> Iterator[str]:
+    if tree.is_tag:
+        yield ANY_TAG
+        return
+    yield f"({tree.category}"
+    for child in tree.children:
+        if isinstance(child, Tree):
+            yield from _signs(child)
+    yield f"){tree.category}"
