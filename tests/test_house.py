@@ -62,6 +62,7 @@ ROOMS = {
     "figures",
     "in_numpy",
     "ledger",
+    "sharing",
     "shipped",
     "training",
 }

@@ -13,6 +13,7 @@ COMMANDS = (
     "data",
     "train",
     "average",
+    "export",
     "translate",
     "evaluate",
     "progress",

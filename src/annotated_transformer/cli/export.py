@@ -1,0 +1,64 @@
+"""`annotated-transformer export`: a trained model as one folder to hand on."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.cli.options import add_run_dir
+from annotated_transformer.errors import CallError
+
+
+def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "export",
+        help="a trained model as one folder to hand on",
+        description="Write weights, vocabulary, configuration, curve, scores and a model card "
+        "into one folder, which `translate` and `evaluate` take for their --run-dir and the "
+        "Hugging Face Hub takes as it is.",
+    )
+    parser.set_defaults(run=run)
+    add_run_dir(parser)
+    parser.add_argument("--output", type=Path, required=True, help="the new folder")
+    parser.add_argument(
+        "--scores",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="what `evaluate --format json` printed of this model, a file a split",
+    )
+    parser.add_argument(
+        "--license", metavar="NAME", help="under which you hand the weights on, such as cc-by-4.0"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the folder and say what is in it."""
+    from annotated_transformer.sharing.translator import Translator, must_be_free
+
+    must_be_free(arguments.output)  # before the work, not after it
+    translator = Translator.from_folder(arguments.run_dir)
+    translator.reports += [read_report(path) for path in arguments.scores]
+    fields = {"license": arguments.license} if arguments.license else {}
+    translator.save_pretrained(arguments.output, model_card_kwargs=fields)
+    names = sorted(path.name for path in arguments.output.iterdir())
+    print(f"{arguments.output} holds {', '.join(names)}", file=sys.stderr)
+    if not arguments.license:
+        print("The card names no licence: give one with --license.", file=sys.stderr)
+    return 0
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """A report of `evaluate`. Raises CallError if it is none."""
+    from annotated_transformer.sharing.translator import shareable
+
+    try:
+        return shareable(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CallError(
+            f"{path} is not what `evaluate --format json` prints ({error!r}): make it with "
+            f"`annotated-transformer evaluate --run-dir ... --format json > {path}`."
+        ) from error

@@ -1,0 +1,173 @@
+"""README.md of a shared model: what it is, how it came to be, what it scores, how to use it.
+
+Everything on the card comes from the run's own files; what they do not say, the card says is not
+known.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from huggingface_hub import EvalResult, ModelCardData
+
+from annotated_transformer.ledger.recorded_runs import BLEU_PROTOCOLS
+from annotated_transformer.ledger.run_page import PROTOCOL_NAMES, departures
+from annotated_transformer.training import RunConfig
+
+LIBRARY = "annotated-transformer"
+PAPER = "https://arxiv.org/abs/1706.03762"
+TASK = "translation"
+
+USE = """\
+## How to use it
+
+```python
+from annotated_transformer.sharing import Translator
+
+translator = Translator.from_pretrained("this folder, or its name on the hub")
+translator.translate(["{example}"])
+```
+
+or, from a terminal, `annotated-transformer translate --run-dir FOLDER`.
+"""
+
+
+def write_card(
+    run: RunConfig,
+    metrics: Sequence[dict[str, Any]],
+    reports: Sequence[dict[str, Any]],
+    made_from: str,
+    fields: dict[str, Any],
+) -> str:
+    """The card in Markdown, with the head that the hub reads.
+
+    Args:
+        run: the model's sizes, the recipe, the data.
+        metrics: the lines of the run's metrics.jsonl.
+        reports: the scores that are known, one report a split.
+        made_from: which checkpoints the weights come from.
+        fields: of the head, such as license.
+    """
+    source, target = run.data["source"], run.data["target"]
+    name = f"Transformer, {source} to {target}, trained on {run.data['name']}"
+    head = ModelCardData(
+        language=[source, target],
+        library_name=LIBRARY,
+        pipeline_tag=TASK,
+        tags=["pytorch", "transformer", "attention-is-all-you-need"],
+        model_name=name,
+        eval_results=[result for report in reports for result in results_of(report)] or None,
+        **fields,
+    )
+    parts = [
+        f"---\n{head.to_yaml()}\n---\n",
+        f"# {name}\n",
+        f"The model of [Attention Is All You Need]({PAPER}), built and trained with the package "
+        f"`{LIBRARY}`.\n",
+        "## The model\n\n" + rows(about_the_model(run)),
+        "## How it was trained\n\n"
+        + rows({**about_the_training(run, metrics), "weights": made_from}),
+        "## What it scores\n\n" + scores_of(reports),
+        USE.format(example=EXAMPLES.get(source, "...")),
+        "## What it is not good for\n\n" + limits(run),
+    ]
+    return "\n".join(parts)
+
+
+EXAMPLES = {"en": "A man is reading a book.", "de": "Ein Mann liest ein Buch."}
+
+
+def rows(values: dict[str, str]) -> str:
+    """A table of two columns."""
+    lines = [f"| {key} | {value} |" for key, value in values.items()]
+    return "\n".join(["| | |", "|---|---|", *lines]) + "\n"
+
+
+def about_the_model(run: RunConfig) -> dict[str, str]:
+    """Sizes, and where the model departs from the paper."""
+    model = run.model
+    configuration = {"model": model.to_dict(), "training": run.training.to_dict()}
+    return {
+        "parameters": f"{model.count_parameters():,}",
+        "layers (N) in encoder and decoder": str(model.num_layers),
+        "d_model, d_ff, heads": f"{model.d_model}, {model.d_ff}, {model.num_heads}",
+        "vocabulary": f"{model.vocab_size:,} byte-pair pieces, shared by both languages",
+        "departures from the paper": ", ".join(departures(configuration)) or "none",
+    }
+
+
+def about_the_training(run: RunConfig, metrics: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Data, recipe, length, cost and the validation at the end."""
+    training, data = run.training, run.data
+    pairs = {name: f"{split['pairs']:,}" for name, split in data.get("splits", {}).items()}
+    values = {
+        "data": f"{data['name']}: "
+        + ", ".join(f"{number} pairs ({name})" for name, number in pairs.items()),
+        "batch": f"at most {training.batch_tokens or training.max_tokens:,} tokens a side",
+        "warm-up, label smoothing, dropout": f"{training.warmup:,} steps, "
+        f"{training.label_smoothing}, {run.model.dropout}",
+        "seed, precision": f"{training.seed}, {training.precision}",
+    }
+    if not metrics:
+        return {**values, "length and cost": "not known: the run's metrics.jsonl is not here"}
+    last = metrics[-1]
+    minutes = last.get("cpu_seconds", 0.0) / 60
+    values["length"] = f"{last['step']:,} steps"
+    values["cost"] = f"{minutes:.1f} minutes of processor time"
+    if validations := [line for line in metrics if line["event"] == "valid"]:
+        end = validations[-1]
+        values["validation at the end"] = (
+            f"loss {end['loss']:.3f} nats per token, perplexity {end['perplexity']:.2f}, "
+            "of the last step's weights"
+        )
+    return values
+
+
+def results_of(report: dict[str, Any]) -> list[EvalResult]:
+    """The BLEU scores of a report for the head; the hub does not know the others' names."""
+    return [
+        EvalResult(
+            task_type=TASK,
+            dataset_type=report["data"],
+            dataset_name=report["data"],
+            dataset_split=report["split"],
+            metric_type="bleu",
+            metric_name=PROTOCOL_NAMES[one["name"]],
+            metric_value=round(one["value"], 2),
+            metric_config=one["signature"],
+        )
+        for one in report["scores"]
+        if one["name"] in BLEU_PROTOCOLS
+    ]
+
+
+def scores_of(reports: Sequence[dict[str, Any]]) -> str:
+    """A table of all scores, each with its search and its signature."""
+    if not reports:
+        return "Nothing has been recorded. `annotated-transformer evaluate` measures it.\n"
+    lines = ["| test set | search | measure | score | signature |", "|---|---|---|---|---|"]
+    for report in reports:
+        chosen = report["alpha_chosen_on"]
+        search = f"beam {report['beam']}, α {report['alpha']}"
+        search += f" (chosen on {chosen})" if chosen else ""
+        lines += [
+            f"| {report['data']} {report['split']} | {search} | {PROTOCOL_NAMES[one['name']]} | "
+            f"{one['value']:.2f} | {in_a_table(one['signature'])} |"
+            for one in report["scores"]
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def in_a_table(text: str) -> str:
+    """As code in a cell of a Markdown table, where a bar would end the cell."""
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def limits(run: RunConfig) -> str:
+    """What everybody should know who is given the model."""
+    text = (
+        f"It knows text like that of {run.data['name']} and translates other text badly, without "
+        "saying so. It translates sentence by sentence."
+    )
+    if run.training.lowercase:
+        text += " It was trained on lower-cased text and writes lower case only."
+    return text + "\n"

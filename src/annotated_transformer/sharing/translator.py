@@ -1,0 +1,154 @@
+"""A model with its vocabulary and its history, saved and loaded as one."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
+
+from annotated_transformer.data import Vocabulary
+from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.scoring import PROTOCOLS
+from annotated_transformer.sharing.card import LIBRARY, write_card
+from annotated_transformer.training import RunConfig, RunDirectory, load_run
+from annotated_transformer.training.checkpoints import load_tensors, write_atomically
+from annotated_transformer.training.run_directory import MODEL_FORMAT, model_weights
+from annotated_transformer.transformer import Transformer
+from annotated_transformer.translation import translate_sentences
+
+SCORES = "scores.json"
+SHARED = ("config.json", "tokenizer.json", "metrics.jsonl", "model.safetensors", SCORES)
+
+Report = dict[str, Any]  # what `evaluate --format json` prints
+
+
+class Translator(ModelHubMixin, library_name=LIBRARY):
+    """A trained model, its vocabulary, and all that is known of its training.
+
+    `save_pretrained(folder)`, `from_pretrained(folder or name on the hub)` and
+    `push_to_hub(name)` are those of the Hugging Face Hub's own mixin.
+
+    Args:
+        transformer: in evaluation mode.
+        vocabulary: the one it was trained with.
+        run: the model's sizes, the recipe, the data.
+        metrics: the lines of the run's metrics.jsonl.
+        reports: the scores that are known, one report a split.
+        made_from: which checkpoints the weights come from, in words.
+    """
+
+    def __init__(
+        self,
+        transformer: Transformer,
+        vocabulary: Vocabulary,
+        run: RunConfig,
+        metrics: Sequence[dict[str, Any]] = (),
+        reports: Sequence[Report] = (),
+        made_from: str = "not known",
+    ) -> None:
+        self.transformer = transformer
+        self.vocabulary = vocabulary
+        self.run = run
+        self.metrics = list(metrics)
+        self.reports = list(reports)
+        self.made_from = made_from
+
+    @classmethod
+    def from_folder(cls, path: Path | str, device: str = "cpu") -> "Translator":
+        """The trained model of a run directory, or of a folder that was shared.
+
+        Raises:
+            CallError: if no run lives in `path` or it has no model.safetensors yet.
+            WorkError: if a file of it is damaged.
+        """
+        transformer, vocabulary, run = load_run(path, device)
+        directory = RunDirectory(Path(path))
+        made_from = load_tensors(directory.model_file, MODEL_FORMAT)[1].get(
+            "made_from", "not known"
+        )
+        metrics, reports = directory.read_metrics(), read_reports(directory)
+        return cls(transformer, vocabulary, run, metrics, reports, made_from)
+
+    def translate(
+        self, sentences: Sequence[str], beam_size: int = 4, alpha: float = 0.6
+    ) -> list[str]:
+        """The best translation of each sentence (section 6.1); "" where there is none."""
+        return translate_sentences(
+            self.transformer, self.vocabulary, sentences, beam_size=beam_size, alpha=alpha
+        )
+
+    def save_pretrained(self, save_directory: Path | str, **options: Any) -> str | None:
+        """Write the folder; see the mixin for its options.
+
+        Raises:
+            CallError: if there is something in it already. Nothing is overwritten.
+        """
+        must_be_free(Path(save_directory))
+        return super().save_pretrained(save_directory, **options)
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        directory = RunDirectory(save_directory)
+        directory.create(self._run_of_no_machine(), self.vocabulary)
+        for line in self.metrics:
+            directory.append_metrics(line)
+        text = json.dumps(self.reports, indent=1, ensure_ascii=False) + "\n"
+        write_atomically(save_directory / SCORES, lambda file: file.write_text(text, "utf-8"))
+        directory.save_model(model_weights(self.transformer), self.made_from)
+
+    def _run_of_no_machine(self) -> RunConfig:
+        """Where the text lay on the machine that trained is nobody else's business."""
+        return replace(self.run, data={**self.run.data, "data_dir": None})
+
+    def generate_model_card(self, **fields: Any) -> ModelCard:
+        """README.md. `fields` are of the card's head, such as license="cc-by-4.0"."""
+        return ModelCard(write_card(self.run, self.metrics, self.reports, self.made_from, fields))
+
+    @classmethod
+    def _from_pretrained(cls, *, model_id: str, **hub: Any) -> "Translator":
+        """Load a folder, fetched from the hub first where it is not on this machine."""
+        if Path(model_id).is_dir():
+            return cls.from_folder(model_id)
+        options = ("revision", "cache_dir", "force_download", "token", "local_files_only")
+        wanted = {name: hub[name] for name in options if name in hub}
+        return cls.from_folder(snapshot_download(model_id, allow_patterns=list(SHARED), **wanted))
+
+
+def must_be_free(folder: Path) -> None:
+    """Raises CallError if something is there already."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CallError(
+            f"{folder} is not an empty folder and nothing is overwritten: name another one."
+        )
+
+
+def read_reports(directory: RunDirectory) -> list[Report]:
+    """The scores in a folder; none where there is no file of them.
+
+    Raises:
+        WorkError: if the file is damaged.
+    """
+    path = directory.path / SCORES
+    if not path.exists():
+        return []
+    try:
+        return [shareable(report) for report in json.loads(path.read_text("utf-8"))]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkError(f"{path} is damaged or not ours ({error}): delete it.") from error
+
+
+def shareable(report: Report) -> Report:
+    """What others need of a report of `evaluate`.
+
+    Raises:
+        ValueError, KeyError, TypeError: if it is no such report.
+    """
+    if unknown := [one["name"] for one in report["scores"] if one["name"] not in PROTOCOLS]:
+        raise ValueError(f"there is no protocol {unknown[0]!r}")
+    kept = ("data", "split", "source", "target", "sentences", "beam", "alpha", "alpha_chosen_on")
+    scores = [
+        {"name": one["name"], "value": float(one["value"]), "signature": one["signature"]}
+        for one in report["scores"]
+    ]
+    return {**{name: report[name] for name in kept}, "scores": scores}
