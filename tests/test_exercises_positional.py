@@ -75,6 +75,10 @@ def test_the_wavelengths_are_those_of_the_encoding() -> None:
     np.testing.assert_allclose(2 * np.pi / angle_of_one_step.min(), lengths["longest"], rtol=1e-6)
 
 
+def test_two_right_answers_are_both() -> None:
+    assert grade("positional.wavelengths", wavelengths.answer).finding == "Right in both answers."
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_the_shift_may_come_in_either_precision(dtype: torch.dtype) -> None:
     report = grade("positional.shift_matrix", lambda k, d: shift_matrix(k, d).to(dtype))

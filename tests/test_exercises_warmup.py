@@ -128,3 +128,34 @@ def test_a_product_for_matrices_alone_is_told_so(candidate: Any, words: str) -> 
     report = grade("warmup.pairwise_dot", candidate)
     assert not report.passed
     assert words in (report.diagnosis or "")
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        _chapters_loop,
+        lambda a, b: _chapters_loop(a.tolist(), b.tolist()),
+        lambda a, b: [[(row * other).sum() for other in b] for row in a],
+        lambda a, b: [[float(row @ other) for other in b] for row in a],
+    ],
+)
+def test_lists_for_two_matrices_are_told_both(candidate: Any) -> None:
+    report = grade("warmup.pairwise_dot", candidate)
+    assert not report.passed
+    assert "right for two matrices, and it gives nested lists" in (report.diagnosis or "")
+
+
+@pytest.mark.parametrize(
+    ("vector", "words"),
+    [
+        ([12, 13, 22, 23], "index 1 is taken before the reshape"),
+        ([12, 13, 22, 23, 32, 33], "index 1 is taken before the reshape"),
+        ([20, 21, 30, 31], "the cuts fall after every 4 numbers"),
+        ([10, 11, 20, 21], "this is index 0 of axis 0"),
+    ],
+)
+def test_a_reshape_read_at_another_place_is_told_so(vector: list[int], words: str) -> None:
+    answers = {**view_or_transpose.answer(), "C": vector}
+    report = grade("warmup.view_or_transpose", lambda: answers)
+    assert not report.passed
+    assert words in (report.diagnosis or "")

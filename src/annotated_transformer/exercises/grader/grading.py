@@ -258,7 +258,8 @@ def _passed(exercise: Exercise, trials: list[Trial], run: Run) -> Report:
     number = len(trials)
     what = f"on {number} inputs" if number > 1 else "on one input"
     if exercise.asks_for_answers:
-        what = f"in all {len(trials[0].expected.value)} answers"
+        asked = len(trials[0].expected.value)
+        what = "in both answers" if asked == 2 else f"in all {asked} answers"
     return write_report(
         Report(
             exercise_id=exercise.id,

@@ -110,7 +110,7 @@ SINUSOIDAL = Exercise(
         "angle. d_model is even."
     ),
     objective="Turn the two formulas into columns, and know which index runs where.",
-    prerequisite="Section 3.5 of the paper",
+    prerequisite="chapter 4, the formula",
     hints=(
         "Write the row of position 1 for d_model = 4 by hand: which two angles occur, and which "
         "of the four columns use the first?",

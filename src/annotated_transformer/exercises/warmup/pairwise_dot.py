@@ -79,11 +79,12 @@ PAIRWISE_DOT = Exercise(
     signature="pairwise_dot(a: (..., n, d), b: (..., m, d)) -> (..., n, m)",
     statement=(
         "Return the dot product of every row of a with every row of b: entry [..., i, j] is the "
-        "sum over the last axis of a[..., i, :] times b[..., j, :]. a and b have the same leading "
-        "axes, of any number, also none; they go along untouched. The dtype is kept."
+        "sum over the last axis of a[..., i, :] times b[..., j, :]. There may be batch axes in "
+        "front, the same for a and b, or none; they go along untouched. The kind of number (dtype) "
+        "stays."
     ),
     objective="Write one product that works for a matrix, a batch, and a batch of heads.",
-    prerequisite="Tensors, shapes and broadcasting",
+    prerequisite="chapter 0, the ladder",
     hints=(
         "For two matrices this is a product you know. Which of the two has to be transposed?",
         "`.T` turns all axes round, those of the batch too. Which two axes of b should change "

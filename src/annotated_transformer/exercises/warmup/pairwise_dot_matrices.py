@@ -20,6 +20,12 @@ _BROADCAST = (
     "need them. Leading axes have to go along. Count from the end: `a.unsqueeze(-2)` and "
     "`b.unsqueeze(-3)`."
 )
+_LISTS = (
+    "This is right for two matrices, and it gives nested lists. Return a tensor: fill "
+    "`torch.zeros(n, m, dtype=a.dtype)`, or `torch.tensor(...)` at the end. With batch axes in "
+    "front, do it for each index there, or count the axes from the end: one product, "
+    "`a @ b.transpose(-2, -1)`, serves all."
+)
 _FLOAT32 = " And the result is always float32: give new tensors `dtype=a.dtype`."
 
 
@@ -82,6 +88,18 @@ def _in_float32(products: Rows) -> Rows:
     return lambda a, b: products(a, b).float()
 
 
+def _in_lists(of_rows: Rows) -> Rows:
+    return lambda a, b: [[of_rows(row, other) for other in b] for row in a]
+
+
+_LISTS_OF: dict[str, Rows] = {
+    "chapters-loop": _by_the_loop,
+    "chapters-loop-over-lists": lambda a, b: _by_the_loop(a.tolist(), b.tolist()),
+    "sums-of-rows-in-lists": _in_lists(lambda row, other: (row * other).sum()),
+    "products-of-rows-in-lists": _in_lists(torch.matmul),
+    "numbers-in-lists": _in_lists(lambda row, other: (row @ other).item()),
+}
+
 _LOOPS: dict[str, Rows] = {
     "loop-over-tensors": _loop_over_tensors,
     "loop-over-lists": _loop_over_lists,
@@ -100,6 +118,7 @@ FOR_TWO_MATRICES = (
         Mistake(f"{name}-float32", _in_float32(products), _ROWS + _FLOAT32)
         for name, products in _LOOPS.items()
     ),
+    *(Mistake(name, products, _LISTS) for name, products in _LISTS_OF.items()),
     Mistake(
         "broadcast-of-matrices",
         lambda a, b: (a[:, None] * b[None]).sum(-1),

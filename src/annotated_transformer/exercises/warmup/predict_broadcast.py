@@ -121,7 +121,7 @@ PREDICT_BROADCAST = Exercise(
     signature="answer() -> dict of four shapes",
     statement=_statement(Sizes()),
     objective="Predict a broadcast before running it, and see where a forgotten keepdim breaks it.",
-    prerequisite="Tensors, shapes and broadcasting",
+    prerequisite="chapter 0, broadcasting",
     hints=(
         "Write the two shapes one below the other, aligned on the right. Where one of them ends, "
         "think a 1.",

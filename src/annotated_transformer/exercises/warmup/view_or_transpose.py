@@ -21,7 +21,7 @@ class Rewrite:
 
     code: with {n}, {d} and {w} = d / 2 for the sizes. cut: the same as a function of x, n, d, w,
     but for the index in square brackets, which is 1 on `axis`. untransposed: `cut` without its
-    first transpose.
+    first transpose. uncut: `cut` without its last reshape.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Rewrite:
     axis: int
     why: str
     untransposed: Callable[[Tensor, int, int, int], Tensor] | None = None
+    uncut: Callable[[Tensor, int, int, int], Tensor] | None = None
 
     def run(self, x: Tensor, n: int, d: int, w: int) -> Tensor:
         """What the expression gives."""
@@ -64,6 +65,7 @@ REWRITES = (
         0,
         "after the transpose the halves of all tokens stand one after the other, and the reshape "
         "cuts that row anew. It has to be transposed back first.",
+        uncut=lambda x, n, d, w: x.view(n, 2, w).transpose(0, 1),
     ),
     Rewrite(
         "transposed",
@@ -98,6 +100,7 @@ REWRITES = (
         0,
         "x.T has the tokens in columns, and a reshape reads along the rows, so every row of the "
         "result holds numbers of several tokens. Only a second transpose leads back.",
+        uncut=lambda x, n, d, w: x.T,
     ),
     Rewrite(
         "merged",
@@ -226,10 +229,22 @@ def _wrong_pieces(draw: Draw, letter: str, rewrite: Rewrite) -> Iterator[tuple[s
         flat = rewrite.untransposed(*sizes)
         text = f"`{letter}`: this is what comes out without the transpose. With it, "
         yield "no-transpose", flat.select(rewrite.axis, 1).flatten(), text + draw.text(rewrite.why)
+    if rewrite.uncut:
+        early = rewrite.uncut(*sizes)[1].flatten()
+        text = f"`{letter}`: here index 1 is taken before the reshape. The index comes last: the "
+        text += f"reshape cuts the row of all numbers into pieces of {draw.d}, and [1] is the "
+        text += "second of these."
+        yield "index-before-reshape", early[: draw.d], text
+        yield "index-before-reshape-whole", early, text
     for axis in (rewrite.axis, *(a for a in range(cut.dim()) if a != rewrite.axis)):
         for index in range(cut.size(axis)):
             vector = cut.select(axis, index).flatten()
             yield f"axis-{axis}-index-{index}", vector, where.format(index, axis)
+    if rewrite.uncut:
+        text = f"`{letter}`: these numbers do stand side by side after the transpose. But the cuts "
+        text += f"fall after every {draw.d} numbers, counted from the first."
+        for start in range(0, cut.numel() - draw.d + 1, draw.d // 2):
+            yield f"cut-at-{start}", cut.flatten()[start : start + draw.d], text
     if cut.dim() > 2:
         text = f"`{letter}`: the pieces are not joined: `flatten()` makes one list of them."
         yield "not-flattened", cut.select(rewrite.axis, 1), text
