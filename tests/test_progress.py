@@ -377,6 +377,7 @@ def test_chapters_count_what_is_solved_tried_open_and_due() -> None:
         assert chapter.exercises == chapter.solved + chapter.tried + chapter.open
     attention = next(c for c in every if c.chapter == "02_attention")
     assert attention.title == "Chapter 2, attention"
+    assert "Chapter 3, multi-head" in [c.title for c in every]
     assert (attention.solved, attention.due, attention.tried) == (2, 1, 1)
     text = progress_card(START).text
     assert f"Chapter 2, attention: 2 of {attention.exercises} solved, 1 due, 1 tried" in text

@@ -125,7 +125,7 @@ def chapters(rows: list[Row]) -> list[Chapter]:
 def chapter_title(name: str) -> str:
     """ "Chapter 2, attention" for "02_attention"."""
     number, _, words = name.partition("_")
-    return f"Chapter {int(number)}, {words.replace('_', ' ')}"
+    return f"Chapter {int(number)}, {words.replace('multi_', 'multi-').replace('_', ' ')}"
 
 
 def progress_tree(day: datetime.date | None = None) -> dict[str, object]:
