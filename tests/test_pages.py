@@ -1,12 +1,19 @@
 """The pages in book/: links lead somewhere, terms have two registers, claims have evidence."""
 
+import base64
+import io
+import json
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import yaml
+from matplotlib.image import imread
+from numpy.typing import NDArray
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.exercises.catalogue import CHAPTER_OF, catalogue, chapter_of, ids
@@ -47,10 +54,15 @@ def test_what_is_looked_for_on_every_page_stands_on_some(pattern: re.Pattern[str
     assert any(pattern.search(without_code(read(name))) for name in PAGE_NAMES)
 
 
+def page_of(target: str) -> str:
+    """The file of a card's link, which is named without its ending."""
+    return f"{target}.ipynb" if "notebooks/" in target else f"{target}.md"
+
+
 @pytest.mark.parametrize("name", PAGE_NAMES)
 def test_links_between_pages_lead_somewhere(name: str) -> None:
     text = without_code(read(name))
-    targets = LINK.findall(text) + [f"{target}.md" for target in CARD.findall(text)]
+    targets = LINK.findall(text) + [page_of(target) for target in CARD.findall(text)]
     for target in targets:
         assert not target.startswith("http"), f"{name}: {target} leads to another host"
         assert (BOOK / target).exists(), f"{name}: {target} does not exist"
@@ -72,11 +84,69 @@ def test_every_page_is_in_the_table_of_contents_once() -> None:
     )
 
 
+def test_a_newcomer_who_reads_on_comes_to_chapter_0_before_the_symbols() -> None:
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    order = [entry["file"] for part in contents["parts"] for entry in part["chapters"]]
+    assert order[:2] == ["book/how_to_use", "notebooks/00_start_here"]
+    assert ":link: ../notebooks/00_start_here" in read("index")
+    assert read("index").index("## Where to begin") < read("index").index("## What is finished")
+
+
 def test_citations_exist_and_every_work_is_cited_or_listed() -> None:
     keys = set(re.findall(r"^@\w+\{(\w+),", (BOOK / "references.bib").read_text("utf-8"), re.M))
     cited = {key for name in PAGE_NAMES for key in CITATION.findall(read(name))}
     assert cited <= keys
     assert ":all:" in read("bibliography")
+
+
+# --- pictures and boxes of the chapters -----------------------------------------------------------
+
+CHAPTERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def pictures(chapter: Path) -> Iterator[tuple[dict[str, Any], NDArray[Any]]]:
+    """The metadata of every stored picture and its pixels, (height, width, 4) from 0 to 1."""
+    for cell in json.loads(chapter.read_text("utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            if "image/png" in (data := output.get("data", {})):
+                pixels = imread(io.BytesIO(base64.b64decode("".join(data["image/png"]))))
+                yield cell["metadata"]["mystnb"]["image"], pixels
+
+
+def light_share(pixels: NDArray[Any]) -> float:
+    """How much of a picture is opaque and so light that a quarter more light would falsify it."""
+    return float(((pixels[..., 3] > 0.99) & (pixels[..., :3].max(-1) > 0.8)).mean())
+
+
+def test_the_dark_page_lifts_what_is_not_called_opaque() -> None:
+    css = (BOOK / "_static" / "book.css").read_text("utf-8")
+    assert "img { filter: brightness(1.25); }" in css  # 0.8 becomes 1
+    assert "img.opaque { filter: none; }" in css
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_a_picture_with_filled_cells_is_left_as_it_is_on_a_dark_page(chapter: Path) -> None:
+    for image, pixels in pictures(chapter):
+        filled = light_share(pixels) > 0.05  # lines, markers and labels are mid-grey and thin
+        classes = image["classes"].split()
+        assert filled == ("opaque" in classes), f"{image['alt'][:60]}: classes {classes}"
+
+
+def test_some_pictures_have_filled_cells_and_some_have_not() -> None:
+    found = {"opaque" in image["classes"] for path in CHAPTERS for image, _ in pictures(path)}
+    assert found == {True, False}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_the_production_box_has_the_head_that_the_style_sheet_knows(chapter: Path) -> None:
+    """On a small screen the head goes, and the style sheet says its words in front of each cell."""
+    cells = ["".join(c["source"]) for c in json.loads(chapter.read_text("utf-8"))["cells"]]
+    boxes = [text for text in cells if "> **In production" in text]
+    heads = re.findall(r"^> \|.*(?=\n> \|-)", "\n".join(boxes), re.MULTILINE)
+    assert set(heads) == {"> | what breaks | how you would see it | the test |"}
+    css = (BOOK / "_static" / "book.css").read_text("utf-8")
+    assert 'nth-child(2)::before { content: "You would see: "' in css
+    assert 'nth-child(3)::before { content: "The test: "' in css
 
 
 # --- glossary -------------------------------------------------------------------------------------
