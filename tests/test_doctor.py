@@ -1,12 +1,15 @@
 """`doctor`: facts about this machine, and sentences that follow from them."""
 
 import json
+import subprocess
+import sys
 from importlib.metadata import version
 
 import torch
 
 from annotated_transformer.cli import main
-from annotated_transformer.cli.doctor import lock, training_gb
+from annotated_transformer.cli.doctor import lock, training_gb, what_that_allows
+from annotated_transformer.exercises.instructor import ALL_WALLS
 
 
 def test_the_report_is_json_alone_and_true(capsys):
@@ -45,3 +48,47 @@ def test_versions_that_are_not_the_locks_are_named(tmp_path):
 
 def test_an_installed_package_has_no_lock_beside_it(tmp_path):
     assert lock(tmp_path / "requirements-lock.txt") == {"file": None, "differing": []}
+
+
+ON_WINDOWS = """
+import sys
+from annotated_transformer.cli import main
+from annotated_transformer.cli.doctor import grading
+sys.platform = "win32"
+sys.modules["resource"] = sys.modules["fcntl"] = None
+"""
+
+
+def on_windows(last: str) -> subprocess.CompletedProcess[str]:
+    """A Python that takes its system for Windows from the moment the command line is imported."""
+    return subprocess.run([sys.executable, "-c", ON_WINDOWS + last], capture_output=True, text=True)
+
+
+def test_on_windows_every_wall_is_missing_and_nothing_of_the_grading_is_imported():
+    done = on_windows(
+        "print(grading())\nprint([name for name in sys.modules if '.instructor.' in name])"
+    )
+    assert done.stdout.splitlines() == [str({"walls": [], "missing": list(ALL_WALLS)}), "[]"], done
+    assert "grade work that you do not trust in a container" in " ".join(
+        what_that_allows(
+            {
+                "python": {"new_enough": True},
+                "memory_gb": None,
+                "data": {"multi30k": "fetched"},
+                "grading": {"missing": list(ALL_WALLS)},
+                "lock": {"differing": []},
+            }
+        )
+    )
+
+
+def test_on_windows_grade_says_where_it_runs(tmp_path):
+    path = tmp_path / "x.ipynb"
+    path.write_text("{}")
+    done = on_windows(f"sys.exit(main(['grade', {str(path)!r}]))")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "annotated-transformer: grade needs Linux or macOS: on Windows run it in WSL or in a "
+        "container\n"
+    )
+    assert on_windows("sys.exit(main(['grade']))").returncode == 2

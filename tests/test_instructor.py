@@ -14,7 +14,8 @@ import pytest
 from annotated_transformer.exercises.catalogue import catalogue, find
 from annotated_transformer.exercises.exercise import Exercise
 from annotated_transformer.exercises.grader.confinement import Limits
-from annotated_transformer.exercises.instructor.session import ALL_WALLS, Session
+from annotated_transformer.exercises.instructor import ALL_WALLS
+from annotated_transformer.exercises.instructor.session import Session
 from annotated_transformer.exercises.notebooks import IMPORTS, code_solved, solved, workbook
 
 EXERCISES = list(catalogue().values())

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer.exercises.instructor.assignment import Assignment
+from annotated_transformer.exercises.instructor.endings import ENDINGS
 from annotated_transformer.exercises.instructor.marking import Mark, Verdict
-from annotated_transformer.exercises.instructor.summary import as_csv, as_text, as_tree
+from annotated_transformer.exercises.instructor.summary import _ENDS, as_csv, as_text, as_tree
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grade needs Linux or macOS")
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -47,6 +48,21 @@ def test_the_text_says_state_reason_and_missing_walls() -> None:
     assert "stopped at its time limit" in text
     assert "not graded: it is not a notebook" in text
     assert "missing: namespaces, mounts, files, calls" in text
+
+
+@pytest.mark.parametrize("end", [*ENDINGS.values(), "crashed"])
+def test_every_end_reaches_text_tree_and_table(end: str) -> None:
+    mark = Mark("b.ipynb", "01", {HALF.exercise_id: HALF}, end=end, walls=("limits",))
+    (line,) = [one for one in as_text([mark], WEEK).splitlines() if "no verdict" in one]
+    assert line.startswith(f"  {_ENDS[end]}; ")
+    assert as_tree([mark], WEEK)["notebooks"][0]["end"] == end
+    assert [row["end"] for row in csv.DictReader(io.StringIO(as_csv([mark], WEEK)))] == [end]
+
+
+def test_the_guide_for_instructors_names_every_end() -> None:
+    guide = (Path(__file__).parent.parent / "book" / "instructors.md").read_text("utf-8")
+    for end in ("finished", *_ENDS, "unreadable", "failed"):
+        assert f"| `{end}` |" in guide
 
 
 def test_what_a_notebook_says_stays_on_its_line() -> None:

@@ -21,9 +21,10 @@ import pytest
 
 from annotated_transformer.exercises.catalogue import catalogue
 from annotated_transformer.exercises.grader.confinement import Limits
-from annotated_transformer.exercises.instructor import process, system_calls
+from annotated_transformer.exercises.instructor import ALL_WALLS, process, system_calls
+from annotated_transformer.exercises.instructor.endings import ENDINGS
 from annotated_transformer.exercises.instructor.marking import Mark, mark_submission
-from annotated_transformer.exercises.instructor.session import ALL_WALLS, Checked, Session
+from annotated_transformer.exercises.instructor.session import Checked, Session
 from annotated_transformer.exercises.instructor.submission import Submission
 from annotated_transformer.exercises.notebooks import IMPORTS, code_solved
 
@@ -307,7 +308,13 @@ def test_a_worker_ends_with_its_marker() -> None:
     assert alive(scratch) == []
 
 
-def test_processes_are_counted_also_for_root() -> None:
+def test_processes_are_counted_also_for_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more memory granted, since what they share counts for each of them."""
+    with_another_worker(
+        tmp_path, monkeypatch, "warden.py", "MAX_MEMORY = 4 * 2**30", "MAX_MEMORY = 2**50"
+    )
     mark = attacked(
         "import time\n"
         "for _ in range(300):\n    if os.fork() == 0:\n        time.sleep(5)\n        os._exit(0)\n"
@@ -316,6 +323,32 @@ def test_processes_are_counted_also_for_root() -> None:
     needs(mark, "namespaces")
     assert "forked all" not in told(mark)
     assert "masks.causal" in passed(mark)
+    if os.geteuid() == 0:  # to all others the kernel refuses the fork, and the notebook goes on
+        assert mark.end == "processes"
+
+
+def test_a_loop_in_a_cell_ends_its_notebook_at_the_limit_of_time() -> None:
+    mark = attacked("while True:\n    pass", seconds=2)
+    needs(mark, "limits")
+    assert mark.end == "time"
+    assert passed(mark) == ["masks.causal"]
+
+
+def test_a_notebook_that_the_system_has_killed_is_called_so() -> None:
+    """As the kernel does it where the machine's memory runs out."""
+    cells = [(1, IMPORTS), (2, GOOD), (3, "while True:\n    pass")]
+    with Session(cells, Limits(), 60) as session:
+        for _ in session.events():  # the one check
+            session.decline()
+            os.kill(session.process._pid, signal.SIGKILL)
+    assert session.end == "killed"
+
+
+def test_what_a_notebook_exits_with_is_no_limit() -> None:
+    for status in ENDINGS:
+        with Session([(1, f"import os\nos._exit({status})")], Limits(), 20) as session:
+            assert not list(session.events())
+        assert (status, session.end) == (status, "crashed")
 
 
 def test_memory_is_counted_of_all_processes_together(
@@ -339,7 +372,7 @@ def test_memory_is_counted_of_all_processes_together(
         "time.sleep(1)\ntell('held all')"
     )
     needs(mark, "namespaces")
-    assert mark.end == "crashed"
+    assert mark.end == "memory"
     assert told(mark) == ""
     assert passed(mark) == ["masks.causal"]
 

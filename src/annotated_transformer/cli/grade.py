@@ -36,6 +36,8 @@ def register(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Grade, print the marks. Returns 0; 1 where a notebook could not be read or graded."""
+    if sys.platform == "win32":  # before imports that want what Windows lacks
+        raise WorkError("grade needs Linux or macOS: on Windows run it in WSL or in a container")
     from annotated_transformer.exercises.catalogue import ids
     from annotated_transformer.exercises.instructor.assignment import (
         of_exercises,
@@ -52,8 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
         shown,
     )
 
-    if sys.platform == "win32":
-        raise WorkError("grade needs Linux or macOS: on Windows run it in WSL or in a container")
     notebooks = _notebooks(arguments.notebooks)
     paths = [path for path, _ in notebooks]
     if not arguments.timeout > 0:

@@ -23,12 +23,7 @@ from annotated_transformer.exercises.instructor.marking import Mark, failed, mar
 from annotated_transformer.exercises.instructor.process import STARTING_SECONDS
 from annotated_transformer.exercises.instructor.session import PATIENCE, Session
 from annotated_transformer.exercises.instructor.submission import Submission, read_submission
-from annotated_transformer.exercises.instructor.walls import die_with_parent
-
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
+from annotated_transformer.exercises.instructor.walls import die_with_parent, limit_memory
 
 MARKER_MEMORY = 4 * 2**30  # bytes of address space, on top of what it has at its start
 
@@ -120,9 +115,8 @@ def _begin() -> None:
     """A new marker: it ends with `grade`, and its memory has a bound."""
     die_with_parent()
     size = address_space()
-    if resource is not None and size is not None:
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (size + MARKER_MEMORY,) * 2)
+    if size is not None:
+        limit_memory(size + MARKER_MEMORY)
 
 
 def _by_the_clock(

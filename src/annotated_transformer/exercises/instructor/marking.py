@@ -39,10 +39,11 @@ class Verdict:
 class Mark:
     """Of one notebook.
 
-    verdicts: by exercise, the last check of each. end: "finished", "time" (stopped at its limit),
-    "crashed" (its process ended itself), "unreadable" (no notebook), "failed" (the marker did).
-    failed_cells: what cells that check something raised, but for those that use what is not there
-    while a notebook is graded. walls: what stood around the process. by_the_clock: it stopped
+    verdicts: by exercise, the last check of each. end: "finished"; "time", "memory",
+    "processes" (stopped at that limit); "killed" (by the system, which does so where memory runs
+    out); "crashed" (its process ended itself); "unreadable" (no notebook); "failed" (the marker
+    did). failed_cells: what cells that check something raised, but for those that use what is not
+    there while a notebook is graded. walls: what stood around the process. by_the_clock: it stopped
     something at work, which on a less busy machine may need less; the processor's time does not
     depend on that.
     """

@@ -13,7 +13,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from annotated_transformer.exercises.instructor.warden import OUT_OF_TIME
+from annotated_transformer.exercises.instructor.endings import ENDINGS
 
 WORKER = Path(__file__).with_name("worker.py")
 STARTING_SECONDS = 60.0
@@ -54,9 +54,11 @@ class NotebookProcess:
         os.close(told)
         self._inner = None if number is None else _held(number)
         self._pid = self._process.pid if number is None else number
+        self._has_warden, self._stopped = number is not None, False
 
     def stop(self) -> None:
         """End it and all that it has started."""
+        self._stopped = True
         if self._inner is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._inner, signal.SIGKILL)
@@ -74,11 +76,15 @@ class NotebookProcess:
         self._socket.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
-    def ran_out_of_time(self) -> bool:
-        """Has it ended because it had used the processor for as long as it may?"""
+    def ending(self) -> str:
+        """Which limit has ended it, a word of ENDINGS; "" where none has that is known."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._process.wait(GRACE) in (OUT_OF_TIME, -signal.SIGXCPU)
-        return False
+            status = self._process.wait(GRACE)
+            if not self._stopped and self._has_warden:
+                return ENDINGS.get(status, "")
+            if not self._stopped:
+                return {-signal.SIGXCPU: "time", -signal.SIGKILL: "killed"}.get(status, "")
+        return ""
 
     def processor_seconds(self) -> float | None:
         """Of processor time, used so far by the worker and all it has waited for; Linux only."""

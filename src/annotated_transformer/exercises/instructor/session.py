@@ -33,7 +33,7 @@ from annotated_transformer.exercises.grader.values import (
     unpack,
 )
 from annotated_transformer.exercises.grader.watching import ResultAnd
-from annotated_transformer.exercises.instructor import wire
+from annotated_transformer.exercises.instructor import ALL_WALLS, wire
 from annotated_transformer.exercises.instructor.process import (
     GRACE,
     STARTING_SECONDS,
@@ -42,7 +42,6 @@ from annotated_transformer.exercises.instructor.process import (
 from annotated_transformer.exercises.instructor.serving import MAX_CALLS, Service
 from annotated_transformer.exercises.instructor.wire import Channel, ClosedError, TooLateError
 
-ALL_WALLS = ("namespaces", "mounts", "files", "calls", "limits")
 CHECK_PATIENCE = 6.0  # times the processor time of a check: the clock's, on a busy machine
 PATIENCE = 3.0  # the same of a whole notebook
 IDLE = 0.01  # who has used less of the clock's time on the processor has slept
@@ -89,7 +88,7 @@ class Session:
         self.deadline = time.monotonic() + STARTING_SECONDS
         self.seconds = seconds
         self.walls: list[str] = []
-        self.end = ""  # "finished", "time", "crashed" once it has ended
+        self.end = ""  # once it has ended: "finished", "crashed" or a word of `endings`
         self.started = self.was_too_slow = False  # too slow: the candidate graded last
         self.by_the_clock = False  # it stopped something at work, which may need less another time
         self.at_start: float | None = None  # processor time used when the first cell began
@@ -120,7 +119,7 @@ class Session:
                 self.end = "time"
                 self.by_the_clock |= self._has_worked()
             except ClosedError:
-                self.end = "time" if self.process.ran_out_of_time() else "crashed"
+                self.end = self.process.ending() or "crashed"
             except Exception:  # the stream has ended, or holds what no worker of ours sends
                 self.end = "crashed"
             else:

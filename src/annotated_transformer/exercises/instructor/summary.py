@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotated_transformer.exercises.catalogue import catalogue
+from annotated_transformer.exercises.instructor import ALL_WALLS
 from annotated_transformer.exercises.instructor.assignment import Assignment
 from annotated_transformer.exercises.instructor.marking import Mark
-from annotated_transformer.exercises.instructor.session import ALL_WALLS
 
 _FORMULAS = tuple("=+-@＝＋－＠|\t\r\n")
 _ENDS = {
-    "time": "stopped at its time limit; what comes after has no verdict",
-    "crashed": "its process ended itself; what comes after has no verdict",
+    "time": "stopped at its time limit",
+    "memory": "stopped at its limit of memory, of all its processes together",
+    "processes": "stopped at its limit of processes and threads",
+    "killed": "killed by the system, most likely for want of memory",
+    "crashed": "its process ended itself",
 }
 
 
@@ -136,7 +139,7 @@ def _paragraph(mark: Mark, assignment: Assignment) -> list[str]:
     if mark.problem:
         lines.append(f"  not graded: it {one_line(mark.problem)}")
     if mark.end in _ENDS:
-        lines.append(f"  {_ENDS[mark.end]}")
+        lines.append(f"  {_ENDS[mark.end]}; what comes after has no verdict")
     width = max((len(name) for name in assignment.points), default=0)
     for name, of in assignment.points.items():
         verdict = mark.verdict(name)

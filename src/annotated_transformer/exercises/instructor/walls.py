@@ -8,12 +8,16 @@ References: unshare(2), user_namespaces(7), mount_setattr(2), landlock(7), capse
 import contextlib
 import ctypes
 import os
-import resource
 import signal
 import struct
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows, where this can be imported and puts up nothing
+    resource = None  # type: ignore[assignment]
 
 _NEW_USER, _NEW_PROCESSES, _NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
 _NEW_IPC, _NEW_MOUNTS = 0x08000000, 0x00020000
@@ -36,7 +40,7 @@ _SYSTEM = (
 # Where /proc shows processes of others: what it says of the machine, and of the worker itself.
 _OF_OTHERS_PROC = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo")
 SCRATCH_SIZE = "size=128m,nr_inodes=2000"  # of all that a notebook writes
-MAX_PROCESSES = 64  # of a user who is not root; `warden` counts root's
+MAX_PROCESSES = 64  # and threads; those of root, whom the kernel does not limit, `warden` counts
 
 
 def enter_namespaces() -> bool:
@@ -92,6 +96,12 @@ def be_ended_first() -> None:
 def limit_processes() -> None:
     """Few processes may be started; only within namespaces, where no other work is counted."""
     resource.setrlimit(resource.RLIMIT_NPROC, (MAX_PROCESSES, MAX_PROCESSES))
+
+
+def limit_memory(size: int) -> None:
+    """At most `size` bytes of address space for this process, where the system lets us."""
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def give_up_powers() -> None:

@@ -2,7 +2,7 @@
 
 The notebook sees nothing of it. The limit that the kernel puts on processes does not hold for root,
 and that on memory is one of each process, so both are counted here for all of the world. Imports
-the standard library only.
+nothing but the standard library and modules that do the same.
 """
 
 import math
@@ -12,9 +12,14 @@ import signal
 import time
 from collections.abc import Iterator
 
-OUT_OF_TIME = 124  # the exit status where the limit on processor time ended the notebook
-TOO_MUCH = 125  # processes, or memory
-MAX_PROCESSES = 64  # threads are counted too
+from annotated_transformer.exercises.instructor.endings import (
+    KILLED,
+    OUT_OF_TIME,
+    TOO_MANY_PROCESSES,
+    TOO_MUCH_MEMORY,
+)
+from annotated_transformer.exercises.instructor.walls import MAX_PROCESSES
+
 MAX_MEMORY = 4 * 2**30  # bytes resident; what several processes share counts for each of them
 _PAUSE = 0.02  # seconds
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -31,13 +36,14 @@ def watch(first: int) -> int:
         if done:
             number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
             used_up = usage.ru_utime + usage.ru_stime >= seconds
-            killed_for_it = number == signal.SIGKILL and used_up
-            return OUT_OF_TIME if killed_for_it or number == signal.SIGXCPU else 0
+            if number == signal.SIGXCPU or (number == signal.SIGKILL and used_up):
+                return OUT_OF_TIME
+            return KILLED if number == signal.SIGKILL else 0  # nobody in there can send it that
         seconds = min(seconds, processor_limit(first))  # the kernel raises it at each SIGXCPU
-        if exceeds_limits(first):
+        if exceeded := exceeded_limit(first):
             os.kill(first, signal.SIGKILL)  # and with it everybody there
             os.waitpid(first, 0)
-            return TOO_MUCH
+            return exceeded
         time.sleep(_PAUSE)
 
 
@@ -50,8 +56,8 @@ def processor_limit(process: int) -> float:
     return math.inf if soft == resource.RLIM_INFINITY else soft
 
 
-def exceeds_limits(first: int) -> bool:
-    """Has the world of this first process too many processes, or too much memory, by now?"""
+def exceeded_limit(first: int) -> int:
+    """The status to exit with where the world of this first process holds too much by now, or 0."""
     threads = memory = 0
     for process in inhabitants(first):
         try:
@@ -60,7 +66,9 @@ def exceeds_limits(first: int) -> bool:
                 memory += int(file.read().split()[1]) * _PAGE
         except (OSError, IndexError):  # gone by now
             continue
-    return threads > MAX_PROCESSES + 1 or memory > MAX_MEMORY
+    if threads > MAX_PROCESSES + 1:
+        return TOO_MANY_PROCESSES
+    return TOO_MUCH_MEMORY if memory > MAX_MEMORY else 0
 
 
 def inhabitants(first: int) -> Iterator[str]:

@@ -199,6 +199,7 @@ def main() -> None:
             os.write(told, struct.pack("<i", pid))
             os.close(told)
             os.close(channel_end)
+            load("instructor.endings")  # which the warden imports
             os._exit(load("instructor.warden").watch(pid))
         walls.die_with_parent()
     os.close(told)
