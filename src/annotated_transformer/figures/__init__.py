@@ -40,6 +40,7 @@ from annotated_transformer.figures.tensors import (
     draw_broadcast,
     draw_view_and_transpose,
 )
+from annotated_transformer.figures.tokenization import draw_padding, touch_merges
 from annotated_transformer.figures.touch import touch_masks, touch_softmax_scale, touch_weights
 from annotated_transformer.figures.writing import touch_writing
 
@@ -61,6 +62,7 @@ __all__ = [
     "draw_losses_by_part",
     "draw_maps",
     "draw_matrices",
+    "draw_padding",
     "draw_reach",
     "draw_scores_by_heads",
     "draw_shares_by_head",
@@ -77,6 +79,7 @@ __all__ = [
     "show_quiz",
     "touch_heads_at_word",
     "touch_masks",
+    "touch_merges",
     "touch_position",
     "touch_reach",
     "touch_softmax_scale",

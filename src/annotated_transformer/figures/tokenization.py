@@ -1,0 +1,201 @@
+"""Figures of the data (chapter 7): a sentence under more and more merges, and padded batches.
+
+Every function draws and returns the numbers it has drawn.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from matplotlib.patches import Patch
+
+from annotated_transformer.figures.matrices import Array
+from annotated_transformer.figures.plotly_renderer import (
+    NO_LINES,
+    base_layout,
+    choice,
+    layout_with_controls,
+    note,
+    show_figure,
+    slider,
+)
+from annotated_transformer.figures.style import (
+    BLOCKED,
+    NEUTRAL_COLOURS,
+    TEXT,
+    add_legend,
+    new_figure,
+)
+
+Words = Sequence[Sequence[str]]  # a sentence: for each word its pieces
+
+PIECE_SCALE = [[0.0, "#E6ECF8"], [1.0, "#B9C6E4"]]  # neighbours in a word differ
+INK = "#000000"
+
+
+def cells_of(words: Words, columns: int) -> tuple[list[list[int | None]], list[list[str]]]:
+    """One row a word, one cell a letter: the piece's parity within its word, and the letter."""
+    shades: list[list[int | None]] = []
+    letters: list[list[str]] = []
+    for pieces in words:
+        shade = [number % 2 for number, piece in enumerate(pieces) for _ in piece]
+        rest = columns - len(shade)
+        shades.append([*shade, *[None] * rest])
+        letters.append([*"".join(pieces), *[""] * rest])
+    return shades, letters
+
+
+def cuts_of(words: Words) -> tuple[list[float], list[int]]:
+    """Where a piece ends within its word: x between two letters, y the word's number."""
+    x: list[float] = []
+    y: list[int] = []
+    for row, pieces in enumerate(words):
+        ends = np.cumsum([len(piece) for piece in pieces])[:-1]
+        x += [float(end) - 0.5 for end in ends]
+        y += [row] * len(ends)
+    return x, y
+
+
+def touch_merges(
+    stops: Sequence[tuple[str, Words, Words]],
+    titles: tuple[str, str],
+    label: str,
+    start: int = 0,
+) -> dict[str, list[int]]:
+    """Choose how many merges are made: two sentences, letter by letter, cut into their pieces.
+
+    Args:
+        stops: for each stop of the slider its name and the two sentences, for each word its pieces.
+            The letters of a word are the same at every stop.
+        titles: what the two sentences are.
+        label: what the figure shows, for a person who cannot see it.
+        start: the stop shown first.
+
+    Returns:
+        title -> number of pieces of that sentence at each stop.
+    """
+    columns = [max(sum(map(len, word)) for word in words) for words in stops[0][1:]]
+    rows = max(len(words) for words in stops[0][1:])
+    counts = {
+        title: [sum(map(len, stop[side])) for stop in stops]
+        for side, title in enumerate(titles, start=1)
+    }
+
+    def notes(number: int) -> list[dict[str, Any]]:
+        return [
+            note(f"{title}: {counts[title][number]} pieces", x, 1.0)
+            for title, x in zip(titles, (0.0, 0.54), strict=True)
+        ]
+
+    traces: list[Any] = []
+    for side, axis in ((0, ""), (1, "2")):
+        shades, letters = cells_of(stops[start][side + 1], columns[side])
+        traces.append(
+            go.Heatmap(
+                z=shades,
+                text=letters,
+                texttemplate="%{text}",
+                textfont={"color": INK, "size": 13},
+                hoverinfo="skip",
+                colorscale=PIECE_SCALE,
+                zmin=0,
+                zmax=1,
+                ygap=3,
+                showscale=False,
+                xaxis=f"x{axis}",
+                yaxis=f"y{axis}",
+            )
+        )
+    for side, axis in ((0, ""), (1, "2")):
+        x, y = cuts_of(stops[start][side + 1])
+        mark = {"symbol": "line-ns", "size": 19, "line": {"width": 3, "color": INK}}
+        traces.append(
+            go.Scatter(
+                x=x,
+                y=y,
+                mode="markers",
+                marker=mark,
+                hoverinfo="skip",
+                xaxis=f"x{axis}",
+                yaxis=f"y{axis}",
+            )
+        )
+    steps = []
+    for number, (name, *sentences) in enumerate(stops):
+        cells = [cells_of(words, columns[side])[0] for side, words in enumerate(sentences)]
+        cuts = [cuts_of(words) for words in sentences]
+        changes = {
+            "z": [*cells, None, None],
+            "x": [None, None, *(x for x, _ in cuts)],
+            "y": [None, None, *(y for _, y in cuts)],
+        }
+        layout_changes = {"annotations": notes(number)}
+        steps.append(choice(name, "update", changes, layout_changes, [0, 1, 2, 3]))
+    layout = layout_with_controls(
+        height=60 + 25 * rows,
+        margin={"l": 5, "r": 5, "t": 30, "b": 10},
+        slider_below=slider("", steps, start, gap=30),
+        annotations=notes(start),
+    )
+    for axis, domain, width in (("", [0.0, 0.46], columns[0]), ("2", [0.54, 1.0], columns[1])):
+        plain = {**NO_LINES, "showticklabels": False, "fixedrange": True}
+        side_axis = {**base_layout()["xaxis"], **plain, "domain": domain}
+        layout[f"xaxis{axis}"] = {**side_axis, "range": [-0.6, width - 0.4]}
+        layout[f"yaxis{axis}"] = {
+            **base_layout()["yaxis"],
+            **plain,
+            "range": [rows - 0.5, -0.5],
+            "anchor": f"x{axis}",
+        }
+    layout["xaxis2"]["anchor"] = "y2"
+    show_figure(go.Figure(traces, layout), label)
+    return counts
+
+
+def draw_padding(
+    ways: Mapping[str, Sequence[Sequence[int]]], x_label: str = "position"
+) -> dict[str, Array]:
+    """Batches as the model gets them: a line a sentence, its tokens and its padding.
+
+    Args:
+        ways: title -> batches, each the lengths of its sentences, drawn from top to bottom.
+        x_label: what runs to the right.
+
+    Returns:
+        title -> share of positions that hold padding, of each batch.
+    """
+    longest = max(length for batches in ways.values() for batch in batches for length in batch)
+    lines = max(sum(len(batch) + 1 for batch in batches) for batches in ways.values())
+    figure, axes = new_figure(5.6, 0.9 + 0.105 * lines, len(ways))
+    waste = {}
+    for axis, (title, batches) in zip(axes, ways.items(), strict=True):
+        line = 0
+        for batch in batches:
+            width = max(batch)
+            places = np.arange(line, line + len(batch))
+            axis.barh(places, batch, 0.86, color=NEUTRAL_COLOURS(1.0))
+            axis.barh(
+                places,
+                [width - length for length in batch],
+                0.86,
+                left=batch,
+                color="none",
+                edgecolor=BLOCKED,
+                hatch="//////",
+                lw=0.4,
+            )
+            line += len(batch) + 1
+        waste[title] = np.array([1 - sum(batch) / (len(batch) * max(batch)) for batch in batches])
+        axis.set_title(title, fontsize=10.5)
+        axis.set_xlim(0, longest)
+        axis.set_ylim(lines - 0.5, -1)
+        axis.set_yticks([])
+        axis.spines["left"].set_visible(False)
+        axis.set_xlabel(x_label, fontsize=10)
+    handles = [
+        Patch(facecolor=NEUTRAL_COLOURS(1.0), label="tokens"),
+        Patch(facecolor="none", edgecolor=BLOCKED, hatch="//////", label="padding"),
+    ]
+    add_legend(figure, handles=handles, loc="outside lower center", ncols=2, labelcolor=TEXT)
+    return waste
