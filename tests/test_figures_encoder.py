@@ -29,12 +29,13 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-def test_strips_print_every_norm(vectors: torch.Tensor) -> None:
+def test_strips_print_every_length(vectors: torch.Tensor) -> None:
     data = figures.draw_strips(vectors[:, 0], STAGES)
-    np.testing.assert_allclose(data["norms"], vectors[:, 0].norm(dim=-1), rtol=1e-6)
+    np.testing.assert_allclose(data["lengths"], vectors[:, 0].norm(dim=-1), rtol=1e-6)
     axes = pyplot.gcf().axes[0]
     written = [text.get_text() for text in axes.texts]
-    assert all(f"{norm:.1f}" in written for norm in data["norms"])
+    assert all(f"{length:.1f}" in written for length in data["lengths"])
+    assert "length" in written  # the strips' own names say "norm" of the normalisation
     assert [label.get_text() for label in axes.get_yticklabels()] == list(STAGES)
     pyplot.close("all")
 
@@ -52,8 +53,8 @@ def test_a_slider_step_a_token(vectors: torch.Tensor, shown: list[Any]) -> None:
         np.testing.assert_allclose(values, vectors[:, token].numpy(), atol=0.0051)
         lines = step["args"][1]["yaxis.ticktext"]
         for stage, line in enumerate(lines):
-            norm, cosine = data["norms"][stage, token], data["cosines"][stage, token]
-            assert line == f"{STAGES[stage]} · {norm:.1f} · {cosine:+.2f}"
+            length, cosine = data["lengths"][stage, token], data["cosines"][stage, token]
+            assert line == f"{STAGES[stage]} · {length:.1f} · {cosine:+.2f}"
     assert "native" in content["layout"]["meta"]  # the site's own slider has its room
 
 

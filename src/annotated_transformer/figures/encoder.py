@@ -21,7 +21,7 @@ from annotated_transformer.figures.style import SIGNED_COLOURS, TEXT, add_colour
 
 # Says how the lines at the strips are to be read, in the corner above them.
 STRIPS_TITLE = {
-    "text": "stage · norm · cosine to the first row",
+    "text": "stage · length · cosine to the first row",
     "font": {"color": TEXT, "size": 13},
     "x": 0.0,
     "xref": "container",
@@ -36,7 +36,7 @@ STRIPS_TITLE = {
 def draw_strips(
     vectors: Tensor | ArrayLike, stages: Sequence[str], limit: float = 3.0, width: float = 5.0
 ) -> dict[str, Array]:
-    """One vector a stage as a strip of coloured cells, with its norm at the right.
+    """One vector a stage as a strip of coloured cells, with its length at the right.
 
     Args:
         vectors: (stages, d_model), in the order in which they arise.
@@ -44,10 +44,10 @@ def draw_strips(
         limit: the colours end at plus and minus this number.
 
     Returns:
-        "vectors" (stages, d_model) and "norms" (stages,).
+        "vectors" (stages, d_model) and "lengths" (stages,).
     """
     rows = as_array(vectors)
-    norms = np.linalg.norm(rows, axis=-1)
+    lengths = np.linalg.norm(rows, axis=-1)
     figure, (axes,) = new_figure(width, 0.27 * len(stages) + 0.9)
     scale = Normalize(-limit, limit)
     axes.imshow(rows, cmap=SIGNED_COLOURS, norm=scale, aspect="auto", interpolation="nearest")
@@ -58,9 +58,9 @@ def draw_strips(
     axes.set_xticks([])
     axes.set_xlabel(f"the {rows.shape[-1]} features", fontsize=11)
     axes.spines[:].set_visible(False)
-    for row, norm in enumerate(norms):
-        axes.text(rows.shape[-1] + 0.5, row, f"{norm:.1f}", va="center", color=TEXT, fontsize=11)
-    axes.text(rows.shape[-1] + 0.5, -1, "norm", va="center", color=TEXT, fontsize=11)
+    for row, length in enumerate(lengths):
+        axes.text(rows.shape[-1] + 0.5, row, f"{length:.1f}", va="center", color=TEXT, fontsize=11)
+    axes.text(rows.shape[-1] + 0.5, -1, "length", va="center", color=TEXT, fontsize=11)
     add_colour_bar(
         figure,
         scale,
@@ -71,7 +71,7 @@ def draw_strips(
         pad=0.02,
         ticks=[-limit, 0, limit],
     )
-    return {"vectors": rows, "norms": norms}
+    return {"vectors": rows, "lengths": lengths}
 
 
 def touch_strips(
@@ -92,17 +92,19 @@ def touch_strips(
         limit: the colours end at plus and minus this number.
 
     Returns:
-        "norms" (stages, tokens) and "cosines" (stages, tokens), the latter to the first stage.
+        "lengths" and "cosines", each (stages, tokens); the cosines are to the first stage.
     """
     stack = as_array(vectors)
-    norms = np.linalg.norm(stack, axis=-1)
-    cosines = (stack * stack[0]).sum(-1) / (norms * norms[0])
+    lengths = np.linalg.norm(stack, axis=-1)
+    cosines = (stack * stack[0]).sum(-1) / (lengths * lengths[0])
     shown = [np.round(stack[:, i], 2).tolist() for i in range(len(tokens))]  # each (stages, d)
 
     def lines(token: int) -> list[str]:
         return [
-            f"{stage} · {norm:.1f} · {cosine:+.2f}"
-            for stage, norm, cosine in zip(stages, norms[:, token], cosines[:, token], strict=True)
+            f"{stage} · {length:.1f} · {cosine:+.2f}"
+            for stage, length, cosine in zip(
+                stages, lengths[:, token], cosines[:, token], strict=True
+            )
         ]
 
     steps = [
@@ -133,4 +135,4 @@ def touch_strips(
         showscale=False,
     )
     show_figure(go.Figure([cells], layout), label)
-    return {"norms": norms, "cosines": cosines}
+    return {"lengths": lengths, "cosines": cosines}
