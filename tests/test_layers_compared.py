@@ -56,6 +56,12 @@ def test_layers_to_reach(n):
     assert compared.layers_to_reach(lambda _: compared.recurrent(d), n, d) == 1
 
 
+def test_a_layer_that_does_not_look_back_is_no_endless_search():
+    with pytest.raises(ValueError, match=r"After 5 layers .* do the layers look back"):
+        compared.layers_to_reach(lambda _: compared.convolution(4, 1), 5, 4)
+    assert compared.layers_to_reach(lambda _: compared.convolution(4, 2), 5, 4) == 4
+
+
 def test_a_convolution_reaches_what_its_kernel_reads():
     seen = compared.reached(compared.convolution(8, 3, dilation=2), 7, 8)
     assert np.flatnonzero(seen).tolist() == [2, 4, 6]
@@ -75,6 +81,20 @@ def test_seconds_has_a_positive_time_for_each_length():
     times = compared.seconds({"attention": compared.self_attention(8)}, [4, 8], 8, repeats=2)
     assert len(times["attention"]) == 2
     assert min(times["attention"]) > 0
+
+
+def test_seconds_gives_each_layer_the_lengths_and_the_batch_asked_for():
+    shapes = set()
+
+    def layer(x):
+        shapes.add(tuple(x.shape))
+        return x
+
+    compared.seconds({"layer": layer}, [4, 8], 3, batch=5, repeats=1)
+    assert shapes == {(5, 4, 3), (5, 8, 3)}
+    shapes.clear()
+    compared.seconds({"layer": layer}, [4], 3, repeats=1)
+    assert shapes == {(1, 4, 3)}
 
 
 def test_figure_shows_what_is_reached(monkeypatch):

@@ -2,7 +2,10 @@
 
 import pytest
 import torch
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
 
+from annotated_transformer.experiments import positions_compared
 from annotated_transformer.experiments.positions_compared import (
     ANIMALS,
     WORDS,
@@ -71,6 +74,20 @@ def test_without_positions_one_of_two_orders_is_right_at_most() -> None:
     assert who_bites("sinusoidal", seed=0) > 0.9
 
 
+def test_who_bites_is_scored_on_the_sentences_kept_for_the_test(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    torch.manual_seed(0)
+    seen, _ = sentences_to_learn_and_to_test()
+    known = seen[(seen[:, ::2] < 6).all(dim=1)]
+    strangers = torch.where(known < ANIMALS, known + 6, known)  # nobody was shown these six
+    for new, share in ((known, 1.0), (strangers, 0.0)):
+        monkeypatch.setattr(
+            positions_compared, "sentences_to_learn_and_to_test", lambda new=new: (known, new)
+        )
+        assert who_bites("sinusoidal", seed=0) == share
+
+
 def test_untrained_positions_stay_as_they_were() -> None:
     torch.manual_seed(3)
     fresh = Reader("learned", WORDS).embedding.positions
@@ -89,6 +106,32 @@ def test_training_is_the_same_twice_and_right_by_place_has_a_share_a_place() -> 
     assert ((shares >= 0) & (shares <= 1)).all()
     assert torch.equal(shares, right_by_place(again, n=12, rows=50))
     assert torch.equal(shares, right_by_place(first, n=12, rows=50))  # rows of their own seed
+
+
+class NamesTheWordBefore(nn.Module):
+    """Right everywhere but in the last place; keeps what it was given."""
+
+    def forward(self, words: Tensor, start: int = 0) -> Tensor:
+        self.words, self.start = words, start
+        answers = word_before(words)
+        answers[:, -1] = (answers[:, -1] + 1) % WORDS
+        return one_hot(answers, WORDS)
+
+
+def test_right_by_place_asks_new_rows_of_its_seed_and_begins_where_it_is_told() -> None:
+    model = NamesTheWordBefore()
+    assert right_by_place(model, 5, rows=7).tolist() == [1, 1, 1, 1, 0]  # type: ignore[arg-type]
+    first = model.words
+    assert (first.shape, model.start) == ((7, 5), 0)
+    right_by_place(model, 5, rows=7, seed=1, start=16)  # type: ignore[arg-type]
+    assert model.start == 16
+    assert not torch.equal(first, model.words)
+    right_by_place(model, 5, rows=7)  # type: ignore[arg-type]
+    assert torch.equal(first, model.words)
+    # not the rows of a training with one of the chapter's seeds
+    for seed in range(5):
+        draw = torch.Generator().manual_seed(seed)
+        assert not torch.equal(first, torch.randint(WORDS, (7, 5), generator=draw))
 
 
 def test_start_is_drawn_up_to_the_last_one() -> None:

@@ -134,6 +134,39 @@ def test_scores_are_what_their_names_say(data):
     assert runs.evaluate(AllButTheLast(test, vocabulary, off=1), test, vocabulary).aligned < 0.5
 
 
+def test_chance_is_the_mean_share_of_true_sources(data):
+    corpus, vocabulary = data
+    test = corpus["test"]
+    shares = [
+        sum(sources) / (len(vocabulary.encode(test.source[place])) + 1)  # the end sign counts
+        for place in range(len(test.source))
+        for sources in runs.aligned_pieces(test, vocabulary, place).values()
+    ]
+    score = runs.evaluate(AllButTheLast(test, vocabulary), test, vocabulary)
+    assert score.chance == pytest.approx(sum(shares) / len(shares), abs=1e-4)
+
+
+class Changed(AllButTheLast):
+    """Writes every translation, but for one change of its letters."""
+
+    change = staticmethod(str)
+
+    def translate(self, src):
+        written = []
+        for ids in src:
+            text = self.change(self.split.target[self.place(ids)])
+            written.append(torch.tensor([self.vocabulary.bos_id, *self.vocabulary.encode(text)]))
+        return torch.nn.utils.rnn.pad_sequence(written, batch_first=True)
+
+
+def test_a_small_letter_for_a_capital_is_a_mistake(data):
+    corpus, vocabulary = data
+    writer = Changed(corpus["test"], vocabulary)
+    for change, exact in ((str, 1), (str.lower, 0)):
+        writer.change = change
+        assert runs.evaluate(writer, corpus["test"], vocabulary).all_exact == exact
+
+
 def test_the_parts_of_the_record_add_up():
     for seeds in runs.load_record()["runs"].values():
         for scores in seeds.values():

@@ -118,11 +118,18 @@ def layers_to_reach(build: Callable[[int], Layer], n: int, d: int) -> int:
 
     Args:
         build: gives the layer of depth 0, 1, 2, ...
+
+    Raises ValueError where n layers do not do it: one that looks back at all needs fewer.
     """
-    layers = [build(0)]
-    while not reached(stack(layers), n, d)[0]:
+    layers: list[Layer] = []
+    while len(layers) < n:
         layers.append(build(len(layers)))
-    return len(layers)
+        if reached(stack(layers), n, d)[0]:
+            return len(layers)
+    raise ValueError(
+        f"After {n} layers the last output does not depend on the first of {n} inputs: do the "
+        "layers look back?"
+    )
 
 
 def necessary_handovers(n: int, d: int) -> int:

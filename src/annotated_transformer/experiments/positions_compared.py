@@ -141,9 +141,14 @@ def train_word_before(
     return model
 
 
-def right_by_place(model: Reader, n: int, rows: int = 400, seed: int = 1000) -> Tensor:
-    """The share of right answers at each place of new rows of n words; float64 (n,)."""
+def right_by_place(
+    model: Reader, n: int, rows: int = 400, seed: int = 1000, start: int = 0
+) -> Tensor:
+    """The share of right answers at each place of new rows of n words; float64 (n,).
+
+    The rows are drawn from a seed of their own, seed + n; the first word is at position `start`.
+    """
     words = torch.randint(WORDS, (rows, n), generator=torch.Generator().manual_seed(seed + n))
     with torch.no_grad():
-        right = model(words).argmax(-1) == word_before(words)  # (rows, n)
+        right = model(words, start).argmax(-1) == word_before(words)  # (rows, n)
     return right.double().mean(dim=0)
