@@ -55,6 +55,7 @@ SERVING_CODE = {
     "translation",
 }
 ROOMS = {
+    "benchmark",
     "cli",
     "data",
     "exercises",

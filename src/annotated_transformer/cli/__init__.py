@@ -14,6 +14,7 @@ COMMANDS = (
     "train",
     "average",
     "export",
+    "benchmark",
     "translate",
     "evaluate",
     "progress",

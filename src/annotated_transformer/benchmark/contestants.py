@@ -1,0 +1,103 @@
+"""Who takes part in `benchmark training`: this package and its peers, each in both precisions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from annotated_transformer.benchmark.peers import AnnotatedPeer, MarianPeer, TorchPeer
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import EncodedSplit, make_batch
+from annotated_transformer.training.run_directory import RunConfig
+from annotated_transformer.training.settings import Precision, TrainingConfig
+from annotated_transformer.training.step import Part, add_gradients, count_tokens
+from annotated_transformer.training.trainer import build_model
+
+OURS = "this package"
+PEERS = {
+    "Hugging Face Marian": MarianPeer,
+    "torch.nn.Transformer": TorchPeer,
+    "The Annotated Transformer's architecture": AnnotatedPeer,
+}
+PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
+
+Step = Callable[[Sequence[int]], float]  # one optimizer step on some pairs; gives their mean loss
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One model in one precision.
+
+    Attributes:
+        name: whose it is.
+        precision: of the matrix products.
+        step: one whole training step: batch, forward, loss, backward, Adam.
+    """
+
+    name: str
+    precision: Precision
+    step: Step
+
+
+def line_up(
+    config: TransformerConfig, split: EncodedSplit, device: torch.device
+) -> tuple[list[Contestant], list[str]]:
+    """Everybody who can take part, ours first, and who cannot because it is not installed."""
+    contestants = [
+        Contestant(OURS, precision, our_step(config, split, device, precision))
+        for precision in PRECISIONS
+    ]
+    missing = []
+    for name, build in PEERS.items():
+        try:
+            for precision in PRECISIONS:
+                step = peer_step(build(config), split, device, precision, config.pad_id)
+                contestants.append(Contestant(name, precision, step))
+        except ImportError:
+            missing.append(name)
+    return contestants, missing
+
+
+def adam(model: nn.Module) -> torch.optim.Adam:
+    """The same fast optimizer for everybody, at the paper's settings (section 5.3)."""
+    return torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+
+def our_step(
+    config: TransformerConfig, split: EncodedSplit, device: torch.device, precision: Precision
+) -> Step:
+    """What `train --byte-dropout` does in a step, with its own functions."""
+    byte_dropout = device.type == "cpu"
+    settings = TrainingConfig(steps=1, precision=precision, byte_dropout=byte_dropout)
+    model = build_model(RunConfig(config, settings, {}), device).train()
+    optimizer = adam(model)
+
+    def step(indices: Sequence[int]) -> float:
+        part = [Part(list(indices), epoch=0, place=0)]
+        target_tokens, _ = count_tokens(split, part, config.pad_id)
+        loss = add_gradients(model, settings, split, part, target_tokens)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return loss / target_tokens
+
+    return step
+
+
+def peer_step(
+    model: nn.Module, split: EncodedSplit, device: torch.device, precision: Precision, pad_id: int
+) -> Step:
+    """The plain loop that everybody writes, under autocast for bf16."""
+    model.to(device).train()
+    optimizer = adam(model)
+
+    def step(indices: Sequence[int]) -> float:
+        batch = make_batch(split, list(indices), pad_id)
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+            loss = model(batch.src.to(device), batch.tgt.to(device))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return float(loss.detach())
+
+    return step

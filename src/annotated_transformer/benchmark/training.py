@@ -1,0 +1,226 @@
+"""Training steps of this package and its peers, timed in turn, and the share of the machine's peak.
+
+The unit is a whole step: padding a batch, forward, loss, backward, Adam. Speed is counted in real
+tokens, source and target together, without padding.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from annotated_transformer.benchmark.contestants import OURS, PRECISIONS, Contestant, line_up
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import EncodedSplit, token_batches
+from annotated_transformer.training.settings import Precision
+from annotated_transformer.training.step import Part, count_tokens
+
+PEAK_SIZE = 2048  # rows and columns of the matrices whose product shows the peak
+WARM_UP = 2  # rounds that do not count
+
+Progress = Callable[[int, int], None]  # rounds done, and of how many
+
+
+@dataclass(frozen=True)
+class Speed:
+    """One contestant's result.
+
+    Attributes:
+        name: whose it is.
+        precision: of the matrix products.
+        tokens_per_second: real tokens of source and target; the median over the rounds.
+        ours_is: the time of this package in its best precision goes so often into this one's; the
+            median of the rounds' ratios, with the quartiles in `low` and `high`.
+        loss: of the last round, in nats per token: that it has learned the same task.
+    """
+
+    name: str
+    precision: Precision
+    tokens_per_second: float
+    ours_is: float
+    low: float
+    high: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class TrainingReport:
+    """What one size gave.
+
+    Attributes:
+        preset: the model's name.
+        parameters: of our model.
+        max_tokens: the budget of a batch, a side.
+        rounds: that count.
+        speeds: of everybody.
+        missing: peers that are not installed.
+        operations: multiplications and additions in the matrix products of our step, the median.
+        peak: by precision, the rate of a large matrix product, in operations a second, the median.
+        share_of_peak: by precision, the rate of our steps over that peak, the median of the rounds.
+    """
+
+    preset: str
+    parameters: int
+    max_tokens: int
+    rounds: int
+    speeds: list[Speed]
+    missing: list[str]
+    operations: float
+    peak: dict[str, float]
+    share_of_peak: dict[str, float]
+
+    def best_of(self, name: str) -> Speed:
+        """A contestant in its faster precision. Raises ValueError for one that is not there."""
+        return max((s for s in self.speeds if s.name == name), key=lambda s: s.tokens_per_second)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)
+
+
+def measure_training(
+    preset: str,
+    split: EncodedSplit,
+    vocab_size: int,
+    max_tokens: int,
+    rounds: int,
+    device: torch.device,
+    progress: Progress | None = None,
+) -> TrainingReport:
+    """Let everybody train on the same batches, one batch a round.
+
+    Args:
+        preset: of `TransformerConfig`.
+        split: encoded pairs.
+        vocab_size: of the vocabulary that encoded them.
+        max_tokens: of a batch, a side.
+        rounds: how many count.
+        device: where to compute.
+        progress: told after each round.
+    """
+    config = TransformerConfig.preset(preset, vocab_size)
+    contestants, missing = line_up(config, split, device)
+    batches = token_batches(split.lengths, max_tokens, seed=0, epoch=0)
+    seconds: dict[tuple[str, Precision], list[float]] = {
+        (one.name, one.precision): [] for one in contestants
+    }
+    losses: dict[tuple[str, Precision], float] = {}
+    peaks: dict[Precision, list[float]] = {precision: [] for precision in PRECISIONS}
+    tokens, operations = [], []
+    for number in range(WARM_UP + rounds):
+        indices = batches[number % len(batches)]
+        turn = number % len(contestants)  # whoever begins has the cold caches
+        for one in contestants[turn:] + contestants[:turn]:
+            took, loss = timed(one.step, indices, device)
+            seconds[one.name, one.precision].append(took)
+            losses[one.name, one.precision] = loss
+        for precision in PRECISIONS:
+            peaks[precision].append(peak_rate(precision, device))
+        operations.append(count_operations(contestants[0], indices))
+        tokens.append(count_tokens(split, [Part(list(indices), 0, 0)], config.pad_id)[1])
+        if progress is not None:
+            progress(number + 1, WARM_UP + rounds)
+    counted = slice(WARM_UP, None)
+    ours = min(
+        (seconds[OURS, precision][counted] for precision in PRECISIONS), key=statistics.median
+    )
+    return TrainingReport(
+        preset,
+        config.count_parameters(),
+        max_tokens,
+        rounds,
+        [
+            speed_of(one, seconds[key][counted], ours, tokens[counted], losses[key])
+            for one in contestants
+            for key in [(one.name, one.precision)]
+        ],
+        missing,
+        statistics.median(operations[counted]),
+        {precision: statistics.median(found[counted]) for precision, found in peaks.items()},
+        {
+            precision: statistics.median(
+                count / took / peak
+                for count, took, peak in zip(
+                    operations[counted],
+                    seconds[OURS, precision][counted],
+                    peaks[precision][counted],
+                    strict=True,
+                )
+            )
+            for precision in PRECISIONS
+        },
+    )
+
+
+def speed_of(
+    one: Contestant,
+    seconds: Sequence[float],
+    ours: Sequence[float],
+    tokens: Sequence[int],
+    loss: float,
+) -> Speed:
+    """The medians over the rounds that count."""
+    ratios = [took / best for took, best in zip(seconds, ours, strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    rate = statistics.median(count / took for count, took in zip(tokens, seconds, strict=True))
+    return Speed(one.name, one.precision, rate, middle, low, high, loss)
+
+
+def timed(
+    step: Callable[[Sequence[int]], float], indices: Sequence[int], device: torch.device
+) -> tuple[float, float]:
+    """(seconds by the clock, loss) of one step."""
+    wait_for(device)
+    began = time.perf_counter()
+    loss = step(indices)
+    wait_for(device)
+    return time.perf_counter() - began, loss
+
+
+def wait_for(device: torch.device) -> None:
+    """Until a GPU has done what it was given; a CPU always has."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def peak_rate(precision: Precision, device: torch.device) -> float:
+    """Operations a second of one large matrix product, the best that this machine does."""
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    a, b = (torch.randn(PEAK_SIZE, PEAK_SIZE, device=device, dtype=dtype) for _ in "ab")
+    a @ b
+    best = min(timed(lambda _: float((a @ b)[0, 0]), (), device)[0] for _ in range(3))
+    return 2 * PEAK_SIZE**3 / best
+
+
+def count_operations(one: Contestant, indices: Sequence[int]) -> float:
+    """Multiplications and additions in the matrix products of a step, counted by PyTorch."""
+    with FlopCounterMode(display=False) as counter:
+        one.step(indices)
+    return float(counter.get_total_flops())
+
+
+def as_text(report: TrainingReport) -> list[str]:
+    """The report for people."""
+    lines = [
+        f"{report.preset}: {report.parameters:,} parameters, batches of at most "
+        f"{report.max_tokens:,} tokens a side, {report.rounds} rounds",
+        f"  {'':42}{'':6}{'tokens/s':>9}   this package is",
+    ]
+    for speed in report.speeds:
+        ratio = f"{speed.ours_is:.2f} times as fast ({speed.low:.2f} to {speed.high:.2f})"
+        if speed == report.best_of(OURS):
+            ratio = "(this row is its best)"
+        lines.append(
+            f"  {speed.name:42}{speed.precision:6}{speed.tokens_per_second:9,.0f}   {ratio}"
+        )
+    lines += [f"  {name:42}not installed" for name in report.missing]
+    for precision, share in report.share_of_peak.items():
+        lines.append(
+            f"  matrix products of this package's step, {precision}: {100 * share:.0f} % of this "
+            f"machine's peak of {report.peak[precision] / 1e9:,.0f} GFLOP/s"
+        )
+    return lines

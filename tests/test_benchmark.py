@@ -1,0 +1,146 @@
+"""The benchmark times what it says: the same task for everybody, whole steps, honest ratios."""
+
+import json
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from annotated_transformer.benchmark import contestants as benchmark_contestants
+from annotated_transformer.benchmark import peers
+from annotated_transformer.benchmark import training as benchmark_training
+from annotated_transformer.benchmark.contestants import OURS, PEERS, line_up
+from annotated_transformer.benchmark.training import count_operations, measure_training, speed_of
+from annotated_transformer.cli import main
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import EncodedSplit, Vocabulary, encode_split, generate_corpus
+
+CPU = torch.device("cpu")
+SMALL = TransformerConfig(
+    vocab_size=300, d_model=32, d_ff=64, num_heads=4, num_layers=2, dropout=0.0
+)
+
+
+@pytest.fixture(scope="module")
+def split() -> EncodedSplit:
+    train = generate_corpus(train=300, valid=10, test=10)["train"]
+    return encode_split(train, Vocabulary.train([*train.source, *train.target], 300))
+
+
+def pairs(split: EncodedSplit) -> tuple[torch.Tensor, torch.Tensor]:
+    """Six pairs of unequal lengths, padded."""
+    indices = sorted(range(len(split)), key=lambda i: split.lengths[i])[::50]
+    rows = [[side[i] for i in indices] for side in (split.source, split.target)]
+    padded = [
+        nn.utils.rnn.pad_sequence([torch.tensor(r) for r in side], batch_first=True)
+        for side in rows
+    ]
+    return padded[0], padded[1]
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_padding_changes_nobodys_loss(name: str, split: EncodedSplit) -> None:
+    torch.manual_seed(0)
+    peer = PEERS[name](SMALL).double().eval()
+    src, tgt = pairs(split)
+    assert (src == 0).any()
+    assert (tgt == 0).any()
+    loss = peer(src, tgt)
+    wider = peer(functional.pad(src, (0, 5)), functional.pad(tgt, (0, 3)))
+    assert wider.item() == pytest.approx(loss.item(), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_nobody_sees_the_future(
+    name: str, split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[torch.Tensor] = []
+
+    def keep(*given: torch.Tensor) -> torch.Tensor:
+        (scores,) = (x for x in given if isinstance(x, torch.Tensor) and x.size(-1) == 300)
+        seen.append(scores.detach().reshape(-1, 300))
+        return scores.sum()
+
+    monkeypatch.setattr(peers, "cross_entropy", keep)
+    monkeypatch.setattr(peers.AnnotatedPeer, "divergence", lambda self, *given: keep(*given))
+    torch.manual_seed(0)
+    peer = PEERS[name](SMALL).double().eval()
+    src, tgt = (side[-1:] for side in pairs(split))
+    changed = tgt.clone()
+    changed[0, 4] = 5 if tgt[0, 4] != 5 else 6  # position 4 of what the decoder reads
+    for target in (tgt, changed):
+        peer(src, target)
+    before, after = seen  # (n_tgt, 300)
+    assert torch.equal(before[:4], after[:4])
+    assert not torch.allclose(before[4:], after[4:])
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_everybody_learns_the_same_batch(precision: str, split: EncodedSplit) -> None:
+    """Our loss and the peers' are one quantity: the start is near ln V, and all fall."""
+    torch.manual_seed(0)
+    everybody, missing = line_up(SMALL, split, CPU)
+    assert missing == []
+    assert [one.name for one in everybody[::2]] == [OURS, *PEERS]
+    indices = list(range(40))
+    for one in everybody:
+        if one.precision != precision:
+            continue
+        first = one.step(indices)
+        assert 0.5 * math.log(300) < first < 2 * math.log(300), one.name
+        assert min(one.step(indices) for _ in range(25)) < first - 0.02, one.name
+
+
+def test_operations_are_those_of_the_model(split: EncodedSplit) -> None:
+    """At least the products with every weight matrix, three times (forward and two gradients)."""
+    ours = line_up(SMALL, split, CPU)[0][0]
+    indices = list(range(40))
+    counted = count_operations(ours, indices)
+    tokens = sum(len(split.source[i]) for i in indices)
+    targets = sum(len(split.target[i]) - 1 for i in indices)
+    d, ff = SMALL.d_model, SMALL.d_ff
+    weights = SMALL.num_layers * (tokens * (4 * d * d + 2 * d * ff) + targets * (6 * d * d))
+    logits = targets * d * SMALL.vocab_size
+    assert 6 * (weights + logits) < counted < 6 * 3 * (weights + logits)
+
+
+def test_ratio_is_that_of_each_round() -> None:
+    one = benchmark_contestants.Contestant("theirs", "fp32", lambda indices: 0.0)
+    ours, theirs, tokens = [1.0, 2.0, 4.0], [2.0, 4.0, 12.0], [10, 20, 40]
+    speed = speed_of(one, theirs, ours, tokens, loss=1.0)
+    assert speed.ours_is == 2.0
+    assert speed.high == 2.5
+    assert speed.tokens_per_second == 5.0
+
+
+def test_report_has_everybody(split: EncodedSplit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
+    monkeypatch.setattr(benchmark_training, "PEAK_SIZE", 64)
+    monkeypatch.delitem(PEERS, "Hugging Face Marian")
+
+    def not_installed(config: TransformerConfig) -> nn.Module:
+        raise ImportError("not here")
+
+    monkeypatch.setitem(PEERS, "Fairseq", not_installed)
+    said: list[int] = []
+    report = measure_training("tiny", split, 300, 512, 2, CPU, lambda done, of: said.append(done))
+    assert {speed.name for speed in report.speeds} == {OURS, *PEERS} - {"Fairseq"}
+    assert report.missing == ["Fairseq"]
+    assert said == [1, 2, 3, 4]
+    best = report.best_of(OURS)
+    assert best.ours_is == 1.0
+    assert all(speed.tokens_per_second > 0 for speed in report.speeds)
+    assert set(report.share_of_peak) == {"fp32", "bf16"}
+    text = "\n".join(benchmark_training.as_text(report))
+    assert "Fairseq" in text
+    assert "not installed" in text
+    json.dumps(report.to_dict())
+
+
+def test_command_says_what_it_can_measure(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["benchmark", "cooking"])
+    assert ended.value.code == 2
+    assert "training" in capfd.readouterr().err
