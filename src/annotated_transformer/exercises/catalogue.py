@@ -30,23 +30,33 @@ def chapter_of(exercise_id: str) -> str:
     return CHAPTER_OF[exercise_id.split(".")[0]]
 
 
+def package_of(topic: str) -> str:
+    """The folder of a topic: "multi_head" for "multihead"."""
+    return _PACKAGE_OF.get(topic, topic)
+
+
+@functools.cache
+def of_topic(topic: str) -> dict[str, Exercise]:
+    """The exercises of one topic by their ids. Raises ValueError where two have one id.
+
+    Only the first call imports them, and no other topic's: a check waits for its own alone. Some
+    topics try their mistakes on inputs then: whatever these draw, a notebook's own numbers after
+    its first check are those it had without.
+    """
+    with random_states_kept():
+        module = importlib.import_module(f"annotated_transformer.exercises.{package_of(topic)}")
+    found = {exercise.id: exercise for exercise in module.EXERCISES}
+    if len(found) < len(module.EXERCISES):
+        raise ValueError(f"two exercises of the topic {topic!r} have one id: rename one of them")
+    if others := [name for name in found if name.split(".")[0] != topic]:
+        raise ValueError(f"{others[0]!r} is none of the topic {topic!r}: an id begins with it")
+    return found
+
+
 @functools.cache
 def catalogue() -> dict[str, Exercise]:
-    """Every exercise by its id. Raises ValueError where two have one id.
-
-    The first call imports the topics, some of which try their mistakes on inputs: whatever these
-    draw, a notebook's own numbers after its first check are those it had without.
-    """
-    found: dict[str, Exercise] = {}
-    for topic in CHAPTER_OF:
-        package = _PACKAGE_OF.get(topic, topic)
-        with random_states_kept():
-            module = importlib.import_module(f"annotated_transformer.exercises.{package}")
-        for exercise in module.EXERCISES:
-            if exercise.id in found:
-                raise ValueError(f"two exercises are called {exercise.id!r}: rename one of them")
-            found[exercise.id] = exercise
-    return found
+    """Every exercise by its id; the first call imports them all."""
+    return {name: exercise for topic in CHAPTER_OF for name, exercise in of_topic(topic).items()}
 
 
 def ids() -> list[str]:
@@ -63,7 +73,9 @@ def nearest(name: str) -> str:
 
 def find(exercise_id: object, seed: int = 0) -> Exercise | None:
     """The exercise of this id as the learner with this seed gets it, or None."""
-    exercise = catalogue().get(exercise_id.strip()) if isinstance(exercise_id, str) else None
+    name = exercise_id.strip() if isinstance(exercise_id, str) else ""
+    topic = name.partition(".")[0]
+    exercise = of_topic(topic).get(name) if topic in CHAPTER_OF else None
     if exercise is None or exercise.vary is None or seed == 0:
         return exercise
     return exercise.vary(seed)

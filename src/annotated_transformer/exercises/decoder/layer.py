@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.exercises.decoder.layer_mistakes import DECODER_LAYER_MISTAKES
-from annotated_transformer.exercises.encoder.drawn import drawn
-from annotated_transformer.exercises.encoder.layer_parts import (
+from annotated_transformer.exercises.drawn import drawn
+from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
+from annotated_transformer.exercises.layer_parts import (
     Attention,
     Network,
     Norm,
@@ -19,7 +20,6 @@ from annotated_transformer.exercises.encoder.layer_parts import (
     silent_attention,
     silent_network,
 )
-from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
 
 
 def decoder_layer(

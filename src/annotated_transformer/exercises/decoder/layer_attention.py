@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.encoder.layer_parts import Attention, Network, Norm
+from annotated_transformer.exercises.layer_parts import Attention, Network, Norm
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from annotated_transformer.exercises.decoder.layer_attention import (
     attend,
     cross_attend,
 )
-from annotated_transformer.exercises.encoder.wiring import (
+from annotated_transformer.exercises.exercise import Candidate, Mistake
+from annotated_transformer.exercises.wiring import (
     WRONG_WIRINGS,
     Function,
     Wiring,
     post_norm,
     pre_norm,
 )
-from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Order = Callable[[Given, Function, Function, Function], Any]  # self-, cross-attention, network
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from annotated_transformer.exercises.decoder.leaks_future_mistakes import LEAKS_FUTURE_MISTAKES
-from annotated_transformer.exercises.encoder.drawn import drawn
+from annotated_transformer.exercises.drawn import drawn
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Stage, call
 
 Decode = Callable[[Tensor], Tensor]

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.encoder.drawn import drawn
+from annotated_transformer.exercises.drawn import drawn
 from annotated_transformer.exercises.encoder.embed_mistakes import EMBED_MISTAKES
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
 

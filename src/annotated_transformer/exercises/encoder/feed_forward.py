@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.encoder.drawn import drawn
+from annotated_transformer.exercises.drawn import drawn
 from annotated_transformer.exercises.encoder.feed_forward_mistakes import FEED_FORWARD_MISTAKES
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
 

@@ -6,9 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.encoder.drawn import drawn
+from annotated_transformer.exercises.drawn import drawn
 from annotated_transformer.exercises.encoder.layer_mistakes import ENCODER_LAYER_MISTAKES
-from annotated_transformer.exercises.encoder.layer_parts import (
+from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
+from annotated_transformer.exercises.layer_parts import (
     Attention,
     Network,
     Norm,
@@ -18,7 +19,6 @@ from annotated_transformer.exercises.encoder.layer_parts import (
     silent_attention,
     silent_network,
 )
-from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
 
 
 def encoder_layer(

@@ -7,15 +7,15 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.exercises.encoder.layer_orders import ORDERS, Order
-from annotated_transformer.exercises.encoder.layer_parts import Attention, Network, Norm
-from annotated_transformer.exercises.encoder.wiring import (
+from annotated_transformer.exercises.exercise import Candidate, Mistake
+from annotated_transformer.exercises.layer_parts import Attention, Network, Norm
+from annotated_transformer.exercises.wiring import (
     WRONG_WIRINGS,
     Function,
     Wiring,
     post_norm,
     pre_norm,
 )
-from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Attend = Callable[[Attention, Tensor, Tensor], Tensor]  # of the attention, x and the mask
 

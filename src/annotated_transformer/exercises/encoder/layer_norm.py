@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.encoder.drawn import drawn, gain_and_shift
+from annotated_transformer.exercises.drawn import drawn, gain_and_shift
 from annotated_transformer.exercises.encoder.layer_norm_mistakes import LAYER_NORM_MISTAKES
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
 

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.encoder.drawn import drawn
+from annotated_transformer.exercises.drawn import drawn
 from annotated_transformer.exercises.encoder.layer_norm_backward_mistakes import (
     LAYER_NORM_BACKWARD_MISTAKES,
 )

@@ -6,8 +6,8 @@ from typing import Any
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.encoder.layer_parts import Norm
-from annotated_transformer.exercises.encoder.wiring import Function
+from annotated_transformer.exercises.layer_parts import Norm
+from annotated_transformer.exercises.wiring import Function
 
 Order = Callable[[Tensor, Function, Function, Sequence[Norm]], Any]  # x, attention, network
 

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import isfunction, signature
 from types import FunctionType
 from typing import Any
@@ -13,7 +14,7 @@ import torch
 from annotated_transformer.exercises.exercise import Call, Candidate, Case, Exercise, call
 from annotated_transformer.exercises.grader.pristine import original_libraries
 from annotated_transformer.exercises.grader.running import Given, run_once
-from annotated_transformer.exercises.grader.values import pack, unpack
+from annotated_transformer.exercises.grader.values import pack, to_plain, unpack
 
 _DTYPE_COMPLAINT = re.compile(r"dtype|scalar type|Double|Float\b|float32|float64|without overflow")
 
@@ -94,12 +95,15 @@ def outcome_of(exercise: Exercise, index: int, function: Candidate, dtype: str) 
 
     Called inside `pristine()`.
     """
-    return read_outcome(pack(_run(exercise, index, function, getattr(torch, dtype))))
+    return _read_outcome(to_plain(_run(exercise, index, function, getattr(torch, dtype))))
 
 
 def read_outcome(data: bytes) -> Outcome:
     """The `Outcome` that `run_case` packed. Raises ValueError where the bytes are damaged."""
-    tree = unpack(data)
+    return _read_outcome(unpack(data))
+
+
+def _read_outcome(tree: Any) -> Outcome:
     if not isinstance(tree, dict) or not isinstance(tree.get("dtype"), str):
         raise ValueError("damaged value: no outcome")
     fields: dict[str, Any] = {name: tree.get(name) for name in Outcome.__dataclass_fields__}
@@ -125,13 +129,18 @@ def _read_failure(tree: Any) -> Failure:
 
 def _named(exercise: Exercise, arguments: Call) -> Given:
     """The arguments; functions among them are called as in the statement, in messages too."""
-    try:
-        names = list(signature(exercise.reference).parameters)
-    except (TypeError, ValueError):  # a function of a library, of which nothing is known
-        names = []
+    names = _parameters(exercise.reference)
     args = [_called(value, name) for value, name in zip(arguments.args, names, strict=False)]
     rest = arguments.args[len(args) :]
     return (*args, *rest), {name: _called(v, name) for name, v in arguments.kwargs.items()}
+
+
+@lru_cache(maxsize=64)
+def _parameters(function: Candidate) -> tuple[str, ...]:
+    try:
+        return tuple(signature(function).parameters)
+    except (TypeError, ValueError):  # a function of a library, of which nothing is known
+        return ()
 
 
 def _called(value: Any, name: str) -> Any:

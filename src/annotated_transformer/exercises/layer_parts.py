@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.encoder.drawn import drawn, gain_and_shift
+from annotated_transformer.exercises.drawn import drawn, gain_and_shift
 
 
 class Attention(Protocol):

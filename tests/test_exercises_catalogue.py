@@ -1,0 +1,109 @@
+"""What a first check loads: its own topic, and no bank of another."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from annotated_transformer.exercises import catalogue as catalogues
+from annotated_transformer.exercises.catalogue import (
+    CHAPTER_OF,
+    catalogue,
+    find,
+    nearest,
+    of_topic,
+    package_of,
+)
+from annotated_transformer.exercises.exercise import Mistake
+from annotated_transformer.exercises.faults import told_apart
+
+EXERCISES = Path(catalogues.__file__).parent
+PACKAGES = {package_of(topic) for topic in CHAPTER_OF}
+FIRST_CHECK = """
+import sys
+from annotated_transformer.exercises import check
+check("masks.causal", lambda n: 1)
+print(*sorted(name for name in sys.modules if name.startswith("annotated_transformer.exercises.")))
+"""
+
+
+def packages_among(modules: Iterator[str] | list[str]) -> set[str]:
+    """The topics' packages that these modules belong to."""
+    return {parts[2] for name in modules if len(parts := name.split(".")) > 2} & PACKAGES
+
+
+def test_a_first_check_imports_no_bank_of_another_topic(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_CHECK],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"ANNOTATED_TRANSFORMER_PROGRESS": str(tmp_path / "progress.json")},
+    )
+    assert packages_among(done.stdout.splitlines()[-1].split()) == {"masks"}
+
+
+@pytest.mark.parametrize("package", sorted(PACKAGES))
+def test_no_topic_imports_another(package: str) -> None:
+    imported = [
+        node.module
+        for path in (EXERCISES / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module
+    ]
+    assert packages_among(imported) == {package}
+
+
+def test_what_is_found_alone_is_what_the_catalogue_holds() -> None:
+    assert [name for topic in CHAPTER_OF for name in of_topic(topic)] == list(catalogue())
+    for name, exercise in catalogue().items():
+        assert find(f" {name} ") is exercise
+    for other in ("", "masks", "masks.", "masks.casual", "nothing.here", None, 3):
+        assert find(other) is None
+    assert "masks.causal" in nearest("masks.casual")
+
+
+@pytest.mark.parametrize(
+    ("ids", "complaint"),
+    [
+        (("masks.causal", "masks.causal"), "have one id"),
+        (("masks.causal", "warmup.causal"), "is none of the topic 'masks'"),
+    ],
+)
+def test_an_id_belongs_to_one_exercise_and_to_its_topic(
+    ids: tuple[str, ...], complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("masks")
+    module.EXERCISES = [ModuleType("exercise") for _ in ids]  # type: ignore[attr-defined]
+    for exercise, name in zip(module.EXERCISES, ids, strict=True):
+        exercise.id = name
+    monkeypatch.setattr(catalogues.importlib, "import_module", lambda name: module)
+    with pytest.raises(ValueError, match=complaint):
+        of_topic.__wrapped__("masks")
+
+
+def kept(*results: Any) -> list[str]:
+    """Which of these results are told apart from 1.0 and from those before them."""
+    mistakes = [Mistake(str(n), lambda r=r: r, "") for n, r in enumerate(results)]
+    return [mistake.name for mistake in told_apart(mistakes, lambda: torch.tensor([1.0]), [()])]
+
+
+def test_results_are_told_apart_by_five_digits_shape_and_dtype() -> None:
+    one = torch.tensor([1.0])
+    assert kept(one, one + 1e-6, one + 1e-3, one + 1.001e-3) == ["2"]
+    assert kept(one[None], one.double(), 1.0, [1.0], (1.0,), one.bool()) == [
+        "0",
+        "1",
+        "2",
+        "3",
+        "5",
+    ]
+    assert kept(one * 9.999999, one * 10, one * 1e-12, one * 0, one * -0.0) == ["0", "2"]
+    nan, inf = one * float("nan"), one * float("inf")
+    assert kept(nan, -nan, inf, -inf, one + 0j, one + 1j) == ["0", "2", "3", "4", "5"]
