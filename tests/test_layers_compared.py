@@ -97,6 +97,28 @@ def test_seconds_gives_each_layer_the_lengths_and_the_batch_asked_for():
     assert shapes == {(1, 4, 3)}
 
 
+def test_a_coarse_clock_does_no_harm(monkeypatch):
+    """On a clock of 64 ticks a second; a pass takes n * 20 µs, the first of a turn much longer."""
+    now, before = 0.003, None
+
+    def layer(x):
+        nonlocal now, before
+        now += 20e-6 * x.size(1) if before is x else 0.02
+        before = x
+        return x
+
+    def other(x):
+        nonlocal now, before
+        now, before = now + 0.3, None
+        return x
+
+    monkeypatch.setattr(compared, "process_time", lambda: now * 64 // 1 / 64)
+    times = compared.seconds({"layer": layer, "other": other}, [5, 50, 500, 5000], 1)
+    # Off by one tick in four at most, as 0.05 s are 3.2 ticks.
+    assert times["layer"] == pytest.approx([1e-4, 1e-3, 1e-2, 0.1], rel=0.25)
+    assert times["other"] == pytest.approx([0.3] * 4, rel=0.1)
+
+
 def test_figure_shows_what_is_reached(monkeypatch):
     shown = []
     monkeypatch.setattr(

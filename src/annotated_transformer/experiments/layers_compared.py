@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from annotated_transformer.attention import scaled_dot_product_attention
 
 Layer = Callable[[Tensor], Tensor]
+MEASURED = 0.05  # seconds: several ticks also of a coarse clock, such as Windows' of 1/64 s
 
 
 def recurrent(d: int) -> Layer:
@@ -153,27 +154,36 @@ def necessary_handovers(n: int, d: int) -> int:
 
 @torch.no_grad()
 def seconds(
-    layers: Mapping[str, Layer], lengths: Sequence[int], d: int, batch: int = 1, repeats: int = 15
+    layers: Mapping[str, Layer], lengths: Sequence[int], d: int, batch: int = 1, repeats: int = 5
 ) -> dict[str, list[float]]:
     """The shortest processor time of one pass, layer -> one number for each length.
 
     Layers and lengths take turns, round after round, so that other work on the machine disturbs
-    all alike, and the shortest of the repeats is the one that was disturbed least. Each turn begins
-    with a pass that is not timed: the pass before it, of another layer or length, has left its own
-    data in the caches. Short sentences are timed more often in a turn, for their times are small.
-    The time of all threads is added up: set one thread, if it is to be the time that passes.
+    all alike, and the shortest of the repeats is the one that was disturbed least. The time of all
+    threads is added up: set one thread, if it is to be the time that passes.
     """
     inputs = [torch.randn(batch, n, d) for n in lengths]
     best = {name: [math.inf] * len(inputs) for name in layers}
     for _ in range(repeats):
         for place, x in enumerate(inputs):
             for name, layer in layers.items():
-                layer(x)
-                for _ in range(min(8, max(lengths) // lengths[place])):
-                    start = process_time()
-                    layer(x)
-                    best[name][place] = min(best[name][place], process_time() - start)
+                best[name][place] = min(best[name][place], _seconds_a_pass(layer, x))
     return best
+
+
+def _seconds_a_pass(layer: Layer, x: Tensor) -> float:
+    """Processor time of one pass, from as many passes as it takes to measure MEASURED seconds.
+
+    The first one is not timed: the pass before it, of another layer or length, has left its own
+    data in the caches.
+    """
+    layer(x)
+    start, passes, passed = process_time(), 0, 0.0
+    while passed < MEASURED:
+        layer(x)
+        passes += 1
+        passed = process_time() - start
+    return passed / passes
 
 
 def exponent(lengths: Sequence[int], values: Sequence[float]) -> float:
