@@ -71,6 +71,9 @@ def case_of(*shapes: tuple[int, ...], name: str = "random tensors", **options: A
         (lambda x: torch.cat([x, x[:, :2]]), "Name the axis that differs"),
         (lambda x: torch.stack([x, x[:, :2]]), "joined by `torch.cat`"),
         (lambda x: torch.stack([1.0, 2.0]), "`torch.tensor(numbers)`"),  # type: ignore[list-item]
+        (lambda x: torch.max(0, x), "or `torch.relu(x)`"),  # type: ignore[call-overload]
+        (lambda x: torch.maximum(0.0, x), "or `torch.relu(x)`"),  # type: ignore[arg-type]
+        (lambda x: torch.minimum(x, 1), "`x.clamp(max=1)`"),  # type: ignore[arg-type]
         (lambda x: torch.sin(3.0), "`math.sin`"),  # type: ignore[arg-type]
         (lambda x: torch.sqrt(4), "`math.sqrt`"),  # type: ignore[arg-type]
         (lambda x: math.sin(x), "`torch.sin`"),

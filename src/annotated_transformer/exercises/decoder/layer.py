@@ -157,8 +157,9 @@ DECODER_LAYER = Exercise(
     objective="Assemble a decoder layer, and know whose queries meet whose keys under which mask.",
     prerequisite="encoder.layer; masks.target",
     hints=(
-        "Follow the arrows of figure 1, right half. Two of the three that enter the middle block "
-        "come from the encoder: which, and where does the third come from?",
+        "Follow the arrows of figure 1, right half. The middle block takes three inputs, and the "
+        "arrow from the encoder stands for two of them. Which two, and where does the third come "
+        "from?",
         "Each mask belongs to the keys it hides. Whose words are the keys of self-attention, and "
         "whose are those of cross-attention?",
         "`x = norms[0](x + self_attn(x, x, x, tgt_mask))`, then `x = norms[1](x + cross_attn(x, "

@@ -103,10 +103,17 @@ _REUSED = (
     "norms[0], norms[1], norms[2] in the order of the sub-layers. "
 )
 _EXCHANGED = "The norms are not in the order of the sub-layers: norms[0], norms[1], norms[2]. "
+_REUSES = ((0, 0, 0), (1, 1, 1), (2, 2, 2), (0, 0, 1), (0, 1, 1), (0, 0, 2), (0, 1, 0))
+
+
+def _reused(used: tuple[int, int, int]) -> str:
+    """What to say, and which norms are left over."""
+    unused = " and ".join(f"norms[{i}]" for i in range(3) if i not in used)
+    return f"{_REUSED}Never called: {unused}. "
+
+
 _NORMS: dict[tuple[int, int, int], str] = {
-    **dict.fromkeys(
-        ((0, 0, 0), (1, 1, 1), (2, 2, 2), (0, 0, 1), (0, 1, 1), (0, 0, 2), (0, 1, 0)), _REUSED
-    ),
+    **{used: _reused(used) for used in _REUSES},
     **dict.fromkeys(((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1)), _EXCHANGED),
 }
 _ORDERS: dict[str, tuple[str, Order]] = {
@@ -276,6 +283,7 @@ def _somewhere(wiring: str) -> tuple[tuple[str, str, list[Wiring]], ...]:
     )
 
 
+_NO_NORM = WRONG_WIRINGS["no-norm"][1]
 _PRE = "In all sub-layers " + WRONG_WIRINGS["pre-norm"][0] + " "
 
 
@@ -353,6 +361,17 @@ DECODER_LAYER_MISTAKES = (
             f"{place}{WRONG_WIRINGS['no-residual'][0]} {_REUSED}".strip(),
         )
         for where, place, wirings in _somewhere("no-residual")
+    ),
+    *(
+        Mistake(
+            f"no-norm-in-{_PLACES[place]}+norms-in-a-row",
+            _layer(*wirings, norms_used=(0, 0, 1)),
+            f"{_WHERE[place]}{WRONG_WIRINGS['no-norm'][0]} The other two take norms[0] and "
+            "norms[1], and norms[2] is never called: there is one for each sub-layer.",
+        )
+        for place, wirings in enumerate(
+            ((_NO_NORM, post_norm, post_norm), (post_norm, _NO_NORM, post_norm))
+        )
     ),
     Mistake(
         "pre-norm+one-norm",

@@ -168,7 +168,8 @@ LEAKS_FUTURE = Exercise(
         "decode maps (B, n, d) to (B, n, d), for any n; it is differentiable and works on each "
         "sentence by itself. Return True where the output at some position i depends on the input "
         "at a later position j > i, and False otherwise. Decide by gradients or by changing the "
-        "input and comparing. Position i may depend on x at i itself. x is left untouched."
+        "input and comparing; a difference below 1e-6 is rounding. Position i may depend on x at i "
+        "itself. x is left untouched."
     ),
     objective="Write the test that finds a broken causal mask, wherever it is broken.",
     prerequisite="masks.causal; decoder.layer",
@@ -177,10 +178,10 @@ LEAKS_FUTURE = Exercise(
         "which positions can tell?",
         "For every t: if the inputs from t on are changed, which outputs may change and which may "
         "not?",
-        "For t in 1 to n - 1: change `x[:, t:]` in a copy, decode again, and compare the outputs "
-        "`[:, :t]` with those before. Or ask for the gradient of output i with respect to x, and "
-        "look at the columns after i. Either way every feature has to count: what is added to all "
-        "of them alike, or summed over them, a layer normalisation takes away.",
+        "For t in 1 to n - 1: make a new copy of x, change `[:, t:]` in it, decode it, and compare "
+        "the outputs `[:, :t]` with those of x. Or ask for the gradient of output i with respect "
+        "to x, and look at the columns after i. Either way every feature has to count: what is "
+        "added to all of them alike, or summed over them, a layer normalisation takes away.",
     ),
     reference=leaks_future,
     explanation=(

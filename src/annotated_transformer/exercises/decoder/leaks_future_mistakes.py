@@ -108,6 +108,13 @@ _VERDICTS: tuple[tuple[str, str, Verdict], ...] = (
         lambda seen: seen.tril().any(),
     ),
     (
+        "one-copy",
+        "Functions that keep the future hidden are said to leak. Perhaps the copy is made once, "
+        "before the loop: what an earlier round changed stays changed, and stands before the next "
+        "cut. Make it anew for every t, inside the loop: `changed = x.clone()`.",
+        lambda seen: len(seen) > 1 and seen[:-1, 1:].any(),
+    ),
+    (
         "other-words",
         "Any dependence on another word counts as a leak, the past included. Only a later input, "
         "j > i, is the future.",
@@ -250,7 +257,7 @@ _VERDICTS: tuple[tuple[str, str, Verdict], ...] = (
 )
 
 _CHANGED = (
-    "The answers are right, but x itself is changed. Change a copy: `changed = x.clone()`, then "
+    "x itself is changed. Change a copy, made anew for every t: `changed = x.clone()`, then "
     "`changed[:, t:] = ...`."
 )
 

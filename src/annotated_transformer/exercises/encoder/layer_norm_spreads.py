@@ -114,6 +114,11 @@ _BATCH_NORM = (
     "is batch normalisation. Layer normalisation takes them for each token over its features: "
     "`dim=-1`. "
 )
+_FIRST_TWO_AXES = (
+    "Mean and variance are taken over the axes (0, 1), sentences and words where x has three axes: "
+    "that is batch normalisation, and a word's result depends on all the others. Layer "
+    "normalisation takes them for each token over its features: `dim=-1`. "
+)
 _BUT_FIRST = (
     "Mean and variance are taken over every axis but the first (`x.shape[1:]`), so the words of a "
     "sentence share them. Every token has its own, over the last axis alone: `(x.size(-1),)`. "
@@ -139,6 +144,8 @@ SPREADS: dict[str, tuple[str, dict[str, Any]]] = {
     "eps-1e-5-fixed": (IGNORED, {"fixed": 1e-5}),
     "first-axis": (_FIRST_AXIS, _over(0)),
     "first-axis-unbiased": (_FIRST_AXIS + _UNBIASED, _over(0, correction=1)),
+    "first-two-axes": (_FIRST_TWO_AXES, _over(0, 1)),
+    "first-two-axes-unbiased": (_FIRST_TWO_AXES + _UNBIASED, _over(0, 1, correction=1)),
     "axis-before-last": (
         "Mean and variance are taken over the positions (dim=-2): each feature is normalised "
         "along the sentence, so a word's result depends on the other words. Take them over the "

@@ -27,6 +27,14 @@ _MEANING: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (
         re.compile(
+            r"^(max|min|maximum|minimum)\(\)(?:: argument '\w+' .*must be Tensor, not (?:int|float)"
+            r"| received an invalid combination of arguments - got \((?:int|float), Tensor)"
+        ),
+        "`torch.{0}` does not compare a number with a tensor. For every entry: `x.clamp(min=0)`, "
+        "or `torch.relu(x)`, is the larger of it and 0, `x.clamp(max=1)` the smaller of it and 1.",
+    ),
+    (
+        re.compile(
             r"^((?!tensor|stack|cat\b)\w+)\(\): argument '\w+' .*must be Tensor, not (int|float)"
         ),
         "`torch.{0}` takes tensors. For a plain number there are `math.{0}`, `**` and Python's own "
