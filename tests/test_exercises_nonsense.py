@@ -48,7 +48,7 @@ def test_no_answer_to_any_question_is_too_strange(exercise: Exercise, seed: int)
             value = to_plain(nonsense)
             if same_answer(expected[key], value):
                 continue
-            assert wrong_answers(drawn, {key: expected[key]}, {key: value}) == [key]
+            assert wrong_answers({key: expected[key]}, {key: value}) == [key]
             mistake = diagnose_answer(drawn, key, value)
             sentence = mistake.sentence if mistake else about_kind(drawn, key, expected[key], value)
             assert sentence.rstrip()

@@ -62,7 +62,7 @@ def _register_record(parser: argparse.ArgumentParser) -> None:
     add("--badly", action="append", default=[], help="what went badly, a sentence; repeatable")
 
 
-def run_build(arguments: argparse.Namespace) -> int:
+def run_build(_arguments: argparse.Namespace) -> int:
     """Write the generated pages."""
     write_pages(make_pages(find_repository()), print)
     return 0

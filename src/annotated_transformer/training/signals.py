@@ -10,7 +10,7 @@ from types import FrameType
 def asking_to_stop(ask: Callable[[str], None]) -> Iterator[None]:
     """Inside, both signals only call `ask` with their name."""
 
-    def handle(number: int, frame: FrameType | None) -> None:
+    def handle(number: int, _frame: FrameType | None) -> None:
         ask(signal.Signals(number).name)
 
     numbers = (signal.SIGINT, signal.SIGTERM)

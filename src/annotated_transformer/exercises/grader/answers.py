@@ -15,9 +15,7 @@ from annotated_transformer.exercises.grader.ladder import ANSWER_TOLERANCE
 from annotated_transformer.exercises.grader.values import Array, to_plain
 
 
-def wrong_answers(
-    exercise: Exercise, expected: dict[object, object], got: dict[object, object]
-) -> list[object]:
+def wrong_answers(expected: dict[object, object], got: dict[object, object]) -> list[object]:
     """The keys of an answer that are wrong or missing, in the order of the reference."""
     return [key for key in expected if key not in got or not same_answer(expected[key], got[key])]
 

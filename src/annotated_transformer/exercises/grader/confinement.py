@@ -124,7 +124,7 @@ def _redirect(output: int) -> None:
     builtins.input = _no_input
 
 
-def _no_input(*args: Any) -> str:
+def _no_input(*_args: Any) -> str:
     raise EOFError("a checked function cannot read from the keyboard")
 
 

@@ -102,7 +102,7 @@ def judge(exercise: Exercise, run: Run, limits: Limits) -> Report:
             return _judge_answers(exercise, trials[0], run)
         finding = ladder.climb(trials)
         if finding is None:
-            return _passed(exercise, trials, run)
+            return _passed(exercise, trials)
     else:
         finding = ladder.climb(trials) if not damaged else None
         finding = _end_finding(exercise, run, limits, finding)
@@ -166,9 +166,9 @@ def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
     if not isinstance(got, dict):
         finding = ladder.structure(trial) or Finding("type", "Return a dict.", trial)
         return _failed(exercise, finding, [], run)
-    wrong = wrong_answers(exercise, expected, got)
+    wrong = wrong_answers(expected, got)
     if not wrong:
-        return _passed(exercise, [trial], run)
+        return _passed(exercise, [trial])
     open_keys = [key for key in wrong if got.get(key) in (None, Ellipsis)]
     sentences, names = [], []
     for key in wrong:
@@ -244,7 +244,7 @@ def _dtype(trial: Trial) -> torch.dtype:
     return dtype
 
 
-def _passed(exercise: Exercise, trials: list[Trial], run: Run) -> Report:
+def _passed(exercise: Exercise, trials: list[Trial]) -> Report:
     notes = []
     if any(trial.case.dtype is None and trial.got.dtype != "float64" for trial in trials):
         notes.append(

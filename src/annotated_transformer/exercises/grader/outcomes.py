@@ -19,7 +19,7 @@ from annotated_transformer.exercises.grader.values import pack, to_plain, unpack
 _DTYPE_COMPLAINT = re.compile(r"dtype|scalar type|Double|Float\b|float32|float64|without overflow")
 
 
-def _no_arguments(generator: torch.Generator, dtype: torch.dtype) -> Call:
+def _no_arguments(_generator: torch.Generator, _dtype: torch.dtype) -> Call:
     return call()
 
 

@@ -198,7 +198,7 @@ def _read(tree: Any, blobs: dict[int, memoryview], depth: int, special: Special)
     return special(tree, lambda inner: _read(inner, blobs, depth + 1, special))
 
 
-def _unknown_kind(tree: Any, read: Callable[[Any], Any]) -> Any:
+def _unknown_kind(_tree: Any, _read: Callable[[Any], Any]) -> Any:
     raise ValueError("damaged value: an unknown kind")
 
 

@@ -27,7 +27,7 @@ class Absent:
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
 
-    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+    def _refuse(self, *_args: Any, **_kwargs: Any) -> Any:
         raise NotHereError(f"`{self._name}` is not available while a notebook is graded")
 
     __call__ = __setattr__ = __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
@@ -54,7 +54,7 @@ class _Finder(MetaPathFinder, Loader):
         self.check = check
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name.partition(".")[0] in (PACKAGE, *DRAWING):
             return ModuleSpec(name, self, is_package=True)
@@ -82,7 +82,7 @@ class _Shell:
     def run_line_magic(self, *args: Any, **kwargs: Any) -> None:
         """`%matplotlib inline` and its like."""
 
-    def run_cell_magic(self, name: str, line: str, cell: str) -> None:
+    def run_cell_magic(self, name: str, _line: str, cell: str) -> None:
         """The cell under `%%time` or `%%capture` is run, any other is not."""
         if name in ("time", "capture"):
             self.run(cell)

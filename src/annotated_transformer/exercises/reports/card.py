@@ -57,7 +57,7 @@ class Card:
     text: str
     markup: str
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
         return {"text/plain": self.text, "text/html": self.markup}
 
     def __repr__(self) -> str:
