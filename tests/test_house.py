@@ -332,6 +332,14 @@ def test_the_reading_map_names_modules_that_exist() -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("package", ["grader", "instructor"])
+def test_a_package_with_a_map_names_every_module_and_no_other(package: str) -> None:
+    folder = SOURCE / "exercises" / package
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    named = re.findall(r"^    (\w+)  +\S", text or "", flags=re.MULTILINE)
+    assert sorted(named) == sorted({path.stem for path in folder.glob("*.py")} - {"__init__"})
+
+
 def test_the_version_is_the_same_in_both_places() -> None:
     assert __version__ == PROJECT["version"]
 
