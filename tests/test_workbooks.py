@@ -11,7 +11,8 @@ import pytest
 from nbclient import NotebookClient
 
 from annotated_transformer.cli import main
-from annotated_transformer.exercises.catalogue import catalogue
+from annotated_transformer.exercises import topics
+from annotated_transformer.exercises.catalogue import CHAPTER_OF, catalogue
 from annotated_transformer.exercises.notebooks import (
     Notebook,
     as_markdown,
@@ -104,6 +105,18 @@ def test_a_workbook_introduces_each_topic_once() -> None:
     topics = [head for head in heads if head.startswith("## ")]
     assert [text.split("\n")[0] for text in TOPICS.values()] == topics
     assert list(TOPICS) == list(dict.fromkeys(e.id.split(".")[0] for e in EXERCISES))
+
+
+def test_a_topic_says_whether_its_chapter_is_still_to_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for topic, chapter in CHAPTER_OF.items():
+        is_written = (topics.NOTEBOOKS / f"{chapter}.ipynb").is_file()
+        assert topics.introduction(topic).endswith(", still to come.") != is_written
+        where = TOPICS[topic].replace("\n", " ").rpartition("Chapter")[2]
+        assert re.fullmatch(rf"(s \d+ to)? {int(chapter[:2])}\.", where), topic
+    monkeypatch.setattr(topics, "NOTEBOOKS", tmp_path / "none")
+    assert [topics.introduction(topic) for topic in TOPICS] == list(TOPICS.values())
 
 
 def test_a_workbook_is_a_valid_notebook() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from annotated_transformer.exercises.catalogue import catalogue
 from annotated_transformer.exercises.exercise import Exercise
-from annotated_transformer.exercises.topics import HOW_TO_WORK, TOPICS
+from annotated_transformer.exercises.topics import HOW_TO_WORK, introduction
 
 Notebook = dict[str, Any]  # the JSON tree of format 4
 TAG = "exercise"
@@ -169,7 +169,7 @@ def workbook(exercises: Sequence[Exercise], title: str) -> Notebook:
     topic = ""
     for number, exercise in enumerate(exercises, 1):
         if topic != (topic := exercise.id.split(".")[0]):
-            cells.append(_cell("markdown", TOPICS[topic]))
+            cells.append(_cell("markdown", introduction(topic)))
         cells.append(_cell("markdown", text_of(exercise, str(number))))
         cells.append(_cell("code", code_as_given(exercise), tags=[TAG], exercise_id=exercise.id))
     for place, cell in enumerate(cells):  # stable: the same workbook at every making

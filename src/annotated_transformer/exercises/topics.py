@@ -1,12 +1,18 @@
 """What a workbook says around its exercises, for a reader whose chapter is not beside them."""
 
+from pathlib import Path
+
+from annotated_transformer.exercises.catalogue import CHAPTER_OF
+
+NOTEBOOKS = Path(__file__).parents[3] / "notebooks"  # there in a clone, not in an install
+
 HOW_TO_WORK = """\
 Run the first cell. Then write your answer in place of `...` and run its cell: `check` says
 whether it is right, and if not, on which input and why. `hint("masks.causal")` gives one
 hint at a call, three in all; `solution("masks.causal")` the answer with its reasons;
 `progress()` what is solved and what is due."""
 
-TOPICS = {  # by the first part of an exercise's id
+TOPICS = {  # by the first part of an exercise's id; each ends with its chapter
     "warmup": """\
 ## Warm-up
 
@@ -49,14 +55,14 @@ Chapter 6.""",
 
 Byte-pair encoding begins with single characters and joins the most frequent pair of
 neighbours again and again; each joining is a *merge*. Sentences are then put side by side,
-filled up to one length. Chapter 7, still to come.""",
+filled up to one length. Chapter 7.""",
     "training": """\
 ## Training (sections 5.3 and 5.4)
 
 The loss is the cross-entropy: minus the natural logarithm of the probability given to the
 right token, in *nats*. Targets are smoothed, the optimizer is Adam, the rate of learning
 rises and then falls. A batch too large for the memory is cut into *micro-batches*. Chapter
-8, still to come.""",
+8.""",
     "decoding": """\
 ## Decoding and scores (section 6.1)
 
@@ -64,18 +70,30 @@ The model gives log-probabilities of the next token; greedy search takes the bes
 each step, beam search keeps several beginnings, *hypotheses*. BLEU counts the *n-grams*,
 runs of n words, that a translation shares with a reference, and multiplies by a *brevity
 penalty* if it is too short. A *state dict* is a dictionary from a parameter's name to its
-tensor. Chapter 9, still to come.""",
+tensor. Chapter 9.""",
     "ablations": """\
 ## Reading experiments (section 6.2)
 
 Table 3 changes one part of the model at a time. What a difference is worth depends on how
 much the score moves by itself, from seed to seed: the *standard error* says how far a mean
-may be off. Chapter 12, still to come.""",
+may be off. Chapter 12.""",
     "beyond": """\
 ## After the paper
 
 What later models changed: positions that turn queries and keys (RoPE) or lower scores with
 distance (ALiBi), normalisation without the mean (RMSNorm), a gated feed-forward network
 (SwiGLU), query heads that share keys and values, attention to a window, in tiles, or linear
-in the length; and sentences as trees (section 6.3). Chapters 13 to 15, still to come.""",
+in the length; and sentences as trees (section 6.3). Chapters 13 to 15.""",
 }
+
+
+def introduction(topic: str) -> str:
+    """The words on a topic; at their end whether its chapter is still to come.
+
+    The chapters that are written are the notebooks of the clone. In an install, which has none,
+    nothing is said of it.
+    """
+    is_written = (NOTEBOOKS / f"{CHAPTER_OF[topic]}.ipynb").is_file()
+    if is_written or not NOTEBOOKS.is_dir():
+        return TOPICS[topic]
+    return TOPICS[topic].removesuffix(".") + ", still to come."
