@@ -304,6 +304,17 @@ def test_a_copy_of_the_chapter_under_another_name(tmp_path: Path) -> None:
     assert "not solved yet" in own_parts(folder=tmp_path).whose[PART]
 
 
+@pytest.mark.parametrize("newest", ["Copy of 02_attention", "02_attention-Copy1"])
+def test_of_several_copies_the_one_saved_last_counts(newest: str, tmp_path: Path) -> None:
+    names = ["02_attention-Copy1", "Copy of 02_attention"]
+    for name in names:  # only the newest is right
+        body = RIGHT if name == newest else "return q, k"
+        save_cells(tmp_path, "import torch", HEAD + body + CHECK, name=name)
+        saved = 2_000_000_000 if name == newest else 1_000_000_000
+        os.utime(tmp_path / f"{name}.ipynb", (saved, saved))
+    assert own_parts(folder=tmp_path).whose[PART] == f"yours, from {newest}.ipynb"
+
+
 def test_tracebacks_and_the_source_of_own_functions(tmp_path: Path) -> None:
     save_cells(tmp_path, "import torch", HEAD + RIGHT + CHECK)
     function = own_parts(folder=tmp_path)[PART]
