@@ -1,0 +1,159 @@
+"""Two processes train as one does, and a process that dies takes nothing with it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.cli import main
+from annotated_transformer.data import ParallelCorpus
+from annotated_transformer.errors import CallError
+from annotated_transformer.training.checkpoints import list_checkpoints
+from annotated_transformer.training.distributed import ALONE, Workers, joined
+from annotated_transformer.training.run_directory import RunDirectory, load_run
+from forked import start
+from toy_run import build_trainer, letters_corpus
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="gloo and signals of a POSIX system")
+
+SETTINGS = {"steps": 12, "max_tokens": 48, "batch_tokens": 144, "checkpoint_every": 5, "p": 0.2}
+RECIPE = [
+    *("--data", "copy", "--preset", "tiny/N=1,d_model=32,d_ff=32,h=2", "--steps", "60"),
+    *("--checkpoint-every", "5", "--average", "1", "--max-tokens", "256", "--warmup", "20"),
+    *("--learning-rate", "1e-3"),  # at a high rate the order of sums would soon show
+    *("--batch-tokens", "1024", "--threads", "1", "--device", "cpu", "--precision", "fp32"),
+]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def take_part(path: Path, rank: int, size: int, port: int, settings: dict) -> None:
+    """One of the processes of a run in float64."""
+    place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in place.items()}, MASTER_ADDR="127.0.0.1")
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    with joined(torch.device("cpu")) as workers:
+        if not workers.is_first:
+            workers.wait()  # until the first has begun the run
+        trainer = build_trainer(path, letters_corpus(), workers, **settings)
+        if workers.is_first:
+            workers.wait()
+        trainer.run()
+        losses = [trainer.state.loss, float(trainer.state.target_tokens)]
+    path.with_suffix(f".{rank}.json").write_text(json.dumps(losses), "utf-8")
+
+
+def train_together(path: Path, size: int, settings: dict) -> None:
+    port = free_port()
+    processes = [start(take_part, path, rank, size, port, dict(settings)) for rank in range(size)]
+    for process in processes:
+        process.join(120)
+        assert process.exitcode == 0
+
+
+def weights_of(path: Path) -> dict[str, torch.Tensor]:
+    torch.set_default_dtype(torch.float64)
+    try:
+        model, _, _ = load_run(path)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    return {name: tensor.detach() for name, tensor in model.named_parameters()}
+
+
+@pytest.mark.parametrize(("size", "clip_norm"), [(2, 10.0), (3, 0.05)])
+def test_processes_take_the_steps_of_one(
+    tmp_path: Path, size: int, clip_norm: float | None
+) -> None:
+    """With dropout on, and with last steps of an epoch that have fewer batches than processes."""
+    settings = {**SETTINGS, "clip_norm": clip_norm}
+    train_together(tmp_path / "one", 1, settings)
+    train_together(tmp_path / "many", size, settings)
+    one, many = weights_of(tmp_path / "one"), weights_of(tmp_path / "many")
+    for name, tensor in one.items():
+        assert tensor.dtype == torch.float64
+        torch.testing.assert_close(many[name], tensor, rtol=0, atol=1e-9)
+    curves = [
+        [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").open()]
+        for name in ("one", "many")
+    ]
+    assert len(curves[0]) == len(curves[1]) > 1
+    for alone, together in zip(*curves, strict=True):
+        assert alone["step"] == together["step"]
+        assert together["loss"] == pytest.approx(alone["loss"], abs=1e-6)
+    expected = json.loads((tmp_path / "one.0.json").read_text("utf-8"))
+    for rank in range(size):
+        found = json.loads((tmp_path / f"many.{rank}.json").read_text("utf-8"))
+        assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_step_must_have_a_batch_for_everyone(tmp_path: Path) -> None:
+    corpus: ParallelCorpus = letters_corpus()
+    with pytest.raises(CallError, match="3 processes have nothing to share"):
+        build_trainer(tmp_path, corpus, Workers(0, 3), max_tokens=64, batch_tokens=128)
+
+
+def test_things_are_dealt_like_cards() -> None:
+    hands = [Workers(rank, 3).share(range(7)) for rank in range(3)]
+    assert [list(hand) for hand in hands] == [[0, 3, 6], [1, 4], [2, 5]]
+    assert list(ALONE.share(range(3))) == [0, 1, 2]
+
+
+def torchrun(run_dir: Path, *options: str) -> subprocess.Popen[str]:
+    """As a user starts it: two processes on this machine."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = ["-m", "annotated_transformer.cli", "train", "--run-dir", str(run_dir), *options]
+    return subprocess.Popen(
+        [sys.executable, *launcher, *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def children_of(process: subprocess.Popen[str]) -> list[int]:
+    listing = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(number) for number in listing.read_text("utf-8").split()]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc")
+def test_torchrun_with_a_worker_that_is_killed(tmp_path: Path) -> None:
+    """The job ends with a sentence, and resumed it ends where one process ends."""
+    assert main(["train", "--run-dir", str(tmp_path / "one"), *RECIPE]) == 0
+    run_dir = tmp_path / "two"
+    job = torchrun(run_dir, *RECIPE)
+    try:
+        while not any(step >= 5 for step, _ in list_checkpoints(run_dir / "checkpoints")):
+            assert job.poll() is None, job.communicate()
+            time.sleep(0.005)
+        os.kill(children_of(job)[1], signal.SIGKILL)
+        _, said = job.communicate(timeout=120)
+    finally:
+        if job.poll() is None:
+            os.killpg(job.pid, signal.SIGKILL)
+    assert job.returncode != 0
+    assert "2 processes of 1 threads" in said
+    assert "Another process of this run has ended" in said
+    assert "--resume" in said
+    last = list_checkpoints(run_dir / "checkpoints")[-1][0]
+    assert 5 <= last < 60
+    resumed = torchrun(run_dir, "--resume")
+    _, said = resumed.communicate(timeout=240)
+    assert resumed.returncode == 0, said
+    assert f"resumed after step {last}" in said
+    curves = [RunDirectory(tmp_path / name).read_metrics() for name in ("one", "two")]
+    assert [line["step"] for line in curves[0]] == [line["step"] for line in curves[1]]
+    for alone, together in zip(*curves, strict=True):  # float32: sums in another order
+        assert together["loss"] == pytest.approx(alone["loss"], abs=2e-3)
