@@ -15,8 +15,8 @@ from annotated_transformer.figures import tokenization
 PIECE = st.text("abcü", min_size=1, max_size=4)
 SENTENCE = st.lists(st.lists(PIECE, min_size=1, max_size=5), min_size=1, max_size=6)
 STOPS = [
-    ("no merge", [["c", "a", "t"], ["a"]], [["K", "a", "t", "z", "e"]]),
-    ("1 merge", [["c", "at"], ["a"]], [["K", "at", "z", "e"]]),
+    ("0", [["c", "a", "t"], ["a"]], [["K", "a", "t", "z", "e"]]),
+    ("1", [["c", "at"], ["a"]], [["K", "at", "z", "e"]]),
     ("all", [["cat"], ["a"]], [["Katze"]]),
 ]
 
@@ -56,7 +56,7 @@ def test_a_stop_of_the_slider_is_a_number_of_merges(shown: list[Any]) -> None:
     content = json.loads(figure.to_json())
     (slider,) = content["layout"]["sliders"]
     assert slider["active"] == 1
-    assert [step["label"] for step in slider["steps"]] == ["no merge", "1 merge", "all"]
+    assert [step["label"] for step in slider["steps"]] == ["0", "1", "all"]
     for number, step in enumerate(slider["steps"]):
         changes, layout, traces = step["args"]
         assert traces == [0, 1, 2, 3]

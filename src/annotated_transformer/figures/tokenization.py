@@ -66,8 +66,8 @@ def touch_merges(
     """Choose how many merges are made: two sentences, letter by letter, cut into their pieces.
 
     Args:
-        stops: for each stop of the slider its name and the two sentences, for each word its pieces.
-            The letters of a word are the same at every stop.
+        stops: for each stop of the slider its number of merges and the two sentences, for each
+            word its pieces. The letters of a word are the same at every stop.
         titles: what the two sentences are.
         label: what the figure shows, for a person who cannot see it.
         start: the stop shown first.
@@ -135,11 +135,11 @@ def touch_merges(
     layout = layout_with_controls(
         height=60 + 25 * rows,
         margin={"l": 5, "r": 5, "t": 30, "b": 10},
-        slider_below=slider("", steps, start, gap=30),
+        slider_below=slider("merges ", steps, start, gap=30),
         annotations=notes(start),
     )
     for axis, domain, width in (("", [0.0, 0.46], columns[0]), ("2", [0.54, 1.0], columns[1])):
-        plain = {**NO_LINES, "showticklabels": False, "fixedrange": True}
+        plain = {**NO_LINES, "showticklabels": False, "ticks": "", "fixedrange": True}
         side_axis = {**base_layout()["xaxis"], **plain, "domain": domain}
         layout[f"xaxis{axis}"] = {**side_axis, "range": [-0.6, width - 0.4]}
         layout[f"yaxis{axis}"] = {

@@ -135,10 +135,10 @@ BPE_ENCODE = Exercise(
     minutes=15,
     signature="bpe_encode(word: str, merges: list[tuple[str, str]]) -> list[str]",
     statement=(
-        "Cut a word into symbols. Start from its characters and '</w>'; always apply the "
+        "Cut a word into symbols. Start from its characters and `</w>`; always apply the "
         "earliest-learned merge that occurs, at all its places (left to right), until none "
         "occurs. `merges` is what tokenization.bpe_train returns, the first learned first. The "
-        "'</w>' stays in the result, alone or as the end of a symbol."
+        "`</w>` stays in the result, alone or as the end of a symbol."
     ),
     objective="Encode new words just as the words of the training corpus were taken apart.",
     prerequisite="tokenization.bpe_train",

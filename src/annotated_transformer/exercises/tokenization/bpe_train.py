@@ -149,7 +149,7 @@ BPE_TRAIN = Exercise(
     statement=(
         "Learn n_merges merges, the most frequent pair first, and return the pairs in the order "
         "in which they were learned. Each word is its characters and a separate final symbol "
-        "'</w>'. Every adjacent pair of symbols counts once per position, times the word's count. "
+        "`</w>`. Every adjacent pair of symbols counts once per position, times the word's count. "
         "Ties go to the lexicographically smallest pair (as Python compares the tuples). A merge "
         "joins the pair wherever it occurs, left to right, and the pairs are counted anew before "
         "the next. Stop early when no pair is left. word_counts is not changed."
@@ -168,7 +168,7 @@ BPE_TRAIN = Exercise(
     reference=bpe_train,
     explanation=(
         "Each merge makes the pair that is most frequent now into one symbol, so counts must be "
-        "taken again after every merge: the new symbol has new neighbours. The separate '</w>' "
+        "taken again after every merge: the new symbol has new neighbours. The separate `</w>` "
         "lets `est</w>` at the end of a word differ from `est` inside it, and lets the text be put "
         "together again. The rule for ties matters more than it seems: without one, the result "
         "depends on the order of a dictionary, and two machines learn two vocabularies. The paper "
