@@ -11,6 +11,22 @@ from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.transformer import Transformer
 
 
+def test_departures_are_choices_of_design_and_no_sizes():
+    for name in PRESETS:
+        named = TransformerConfig.preset(name, 100).departures()
+        assert named == (["positions = learned"] if name == "E" else [])
+    changes = {
+        "norm": "pre",
+        "positions": "none",
+        "tie_embeddings": False,
+        "attention_bias": True,
+        "attention_dropout": 0.1,
+        "layer_norm_eps": 1e-5,
+    }
+    config = TransformerConfig(100, dropout=0.0, max_positions=8, eos_id=3, **changes)
+    assert config.departures() == [f"{name} = {value}" for name, value in changes.items()]
+
+
 def test_the_defaults_are_the_papers_base_model():
     config = TransformerConfig(vocab_size=37_000)
     assert (config.num_layers, config.d_model, config.d_ff, config.num_heads) == (6, 512, 2048, 8)

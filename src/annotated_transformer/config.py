@@ -19,12 +19,23 @@ SYMBOLS = {
     "P_drop": "dropout",
 }
 
+# The fields that say how a model is built, apart from its sizes: changed, they depart from the
+# paper. `max_positions` counts with "learned" alone, and the three ids are a matter of the data.
+DESIGN = (
+    "norm",
+    "positions",
+    "tie_embeddings",
+    "attention_bias",
+    "attention_dropout",
+    "layer_norm_eps",
+)
+
 
 @dataclass(frozen=True)
 class TransformerConfig:
     """What determines a model. The defaults are the base model of Table 3.
 
-    Everything after `dropout` is a departure from the paper when it is changed.
+    What is changed after `dropout` departs from the paper; `departures` names it.
 
     Args:
         vocab_size: rows of the shared embedding; about 37,000 in the paper (section 5.1).
@@ -145,6 +156,17 @@ class TransformerConfig:
             )
         values = {**PRESETS[base_name], **_read_changes(name, written_changes), **changes}
         return cls(vocab_size=vocab_size, **values)
+
+    def departures(self) -> list[str]:
+        """The choices of design that are not the paper's, as "norm = pre".
+
+        Sizes and the probability of dropout are none: the paper itself varies them (Table 3).
+        """
+        return [
+            f"{field.name} = {getattr(self, field.name)}"
+            for field in fields(self)
+            if field.name in DESIGN and getattr(self, field.name) != field.default
+        ]
 
     def with_changes(self, **changes: Any) -> "TransformerConfig":
         """A copy in which the given fields are changed."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.ledger.curve import Line, draw_curve
-from annotated_transformer.ledger.measuring import VOCAB_SIZE
 from annotated_transformer.ledger.recorded_runs import (
     BLEU_PROTOCOLS,
     RecordedRun,
@@ -150,26 +149,11 @@ def wrap_command(command: str, width: int = 68) -> str:
 
 def departures(configuration: dict[str, Any]) -> list[str]:
     """The named options, of model and of training, that are not the paper's."""
-    named = {
-        "model": (
-            "norm",
-            "positions",
-            "tie_embeddings",
-            "attention_bias",
-            "attention_dropout",
-            "layer_norm_eps",
-        ),
-        "training": ("label_smoothing", "learning_rate", "decay", "byte_dropout", "lowercase"),
-    }
-    papers = {
-        "model": TransformerConfig.preset("base", VOCAB_SIZE).to_dict(),
-        "training": TrainingConfig(steps=1).to_dict(),
-    }
-    return [
-        f"{name} = {configuration[part][name]}"
-        for part, names in named.items()
-        for name in names
-        if name in configuration[part] and configuration[part][name] != papers[part][name]
+    training, papers = configuration["training"], TrainingConfig(steps=1).to_dict()
+    return TransformerConfig.from_dict(configuration["model"]).departures() + [
+        f"{name} = {training[name]}"
+        for name in ("label_smoothing", "learning_rate", "decay", "byte_dropout", "lowercase")
+        if name in training and training[name] != papers[name]
     ]
 
 
