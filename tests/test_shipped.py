@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from annotated_transformer.data import TRAVELLING_SENTENCE, generate_corpus
-from annotated_transformer.shipped import FOLDER, load_shipped
+from annotated_transformer.shipped import FOLDER, load_shipped, load_vocabulary
 from annotated_transformer.translation import translate_sentences
 
 RECORD = Path(__file__).resolve().parent.parent / "results" / "grammar_shipped"
@@ -36,6 +36,11 @@ def test_translates_the_travelling_sentence() -> None:
     model, vocabulary = load_shipped()
     ours = translate_sentences(model, vocabulary, [TRAVELLING_SENTENCE.source])
     assert ours == [TRAVELLING_SENTENCE.target]
+
+
+def test_the_vocabulary_can_be_had_alone() -> None:
+    _, vocabulary = load_shipped()
+    assert load_vocabulary() is vocabulary
 
 
 def test_each_call_gives_a_model_of_its_own() -> None:

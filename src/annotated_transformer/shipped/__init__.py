@@ -16,14 +16,20 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def load_shipped() -> tuple[Transformer, Vocabulary]:
-    """The shipped translator in evaluation mode, float32, on the CPU, and its vocabulary.
+    """The translator and its vocabulary.
 
-    Each call gives a model of its own, so that one may be changed without harm to the next.
+    Each call gives a model of its own, so that one may be changed without harm to the next; the
+    vocabulary is one for all calls.
+
+    Returns:
+        translator: in evaluation mode, float32, on the CPU.
+        vocabulary: of both languages.
     """
-    model, _, _ = load_run(FOLDER)
-    return model, _vocabulary()
+    translator, _, _ = load_run(FOLDER)
+    return translator, load_vocabulary()
 
 
 @cache
-def _vocabulary() -> Vocabulary:
+def load_vocabulary() -> Vocabulary:
+    """The vocabulary alone."""
     return Vocabulary.load(FOLDER / "tokenizer.json")
