@@ -8,4 +8,5 @@ imports from here.
     positions_compared          chapter 4: small models that differ in their positions alone
     norms_compared              chapter 5: post-norm and pre-norm, at the start and in training
     leaks                       chapter 6: a decoder with and without shift and mask
+    seeding                     random numbers of a seed, for several of them
 """

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.experiments.seeding import seeded
 from annotated_transformer.masks import causal_mask
 from annotated_transformer.transformer import Transformer
 
@@ -80,8 +81,7 @@ def allowed(n: int, mask: bool) -> Tensor:
 
 def new_model(seed: int) -> Transformer:
     """The one-layer Transformer before its first step."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         return Transformer(TransformerConfig.preset("tiny", VOCAB_SIZE, **SIZES))
 
 

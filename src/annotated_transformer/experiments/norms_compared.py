@@ -19,6 +19,7 @@ from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.embeddings import Embedding, build_positions
 from annotated_transformer.encoder import Encoder
+from annotated_transformer.experiments.seeding import seeded
 from annotated_transformer.transformer import Transformer, initialise
 
 FFN_MATRIX = "feed_forward.outer.weight"  # W_2, the matrix of their Theorem 1
@@ -41,8 +42,7 @@ def gradient_norms(
     """
     rows: dict[str, list[Tensor]] = {"encoder": [], "decoder": []}
     for seed in seeds:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with seeded(seed):
             model = Transformer(config)
         _translation_loss(model, src, tgt).backward()  # type: ignore[no-untyped-call]
         for name, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
@@ -68,8 +68,7 @@ def gradient_gains(
     """
     gains: dict[str, list[list[float]]] = {}
     for seed in seeds:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with seeded(seed):
             model = Transformer(config)
         of_seed: dict[str, list[float]] = {}
         for stack, layers in (("encoder", model.encoder.layers), ("decoder", model.decoder.layers)):
@@ -175,8 +174,7 @@ def sorting_runs(
     if UNSEEN_SEED in seeds:
         raise ValueError(f"seed {UNSEEN_SEED} draws the sequences kept for the accuracy")
     combinations = list(product(peaks, warmups, seeds))
-    with torch.random.fork_rng(devices=[]):
-        models = [_seeded(config, seed) for _, _, seed in combinations]
+    models = [_new_sorter(config, seed) for _, _, seed in combinations]
     weights, buffers = stack_module_state(models)  # type: ignore[arg-type]
     weights = {name: value.detach().clone() for name, value in weights.items()}  # (runs, ...)
     first, second = ({k: torch.zeros_like(w) for k, w in weights.items()} for _ in range(2))
@@ -219,6 +217,6 @@ def sorting_runs(
     return SortingRuns(torch.stack(history, dim=-1).view(*shape, steps), share.view(shape))
 
 
-def _seeded(config: TransformerConfig, seed: int) -> Sorter:
-    torch.manual_seed(seed)
-    return Sorter(config)
+def _new_sorter(config: TransformerConfig, seed: int) -> Sorter:
+    with seeded(seed):
+        return Sorter(config)
