@@ -8,5 +8,6 @@ imports from here.
     positions_compared          chapter 4: small models that differ in their positions alone
     norms_compared              chapter 5: post-norm and pre-norm, at the start and in training
     leaks                       chapter 6: a decoder with and without shift and mask
+    training_measured           chapter 8: small translators, with and without label smoothing
     seeding                     random numbers of a seed, for several of them
 """

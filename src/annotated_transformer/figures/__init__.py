@@ -42,6 +42,7 @@ from annotated_transformer.figures.tensors import (
 )
 from annotated_transformer.figures.tokenization import draw_padding, touch_merges
 from annotated_transformer.figures.touch import touch_masks, touch_softmax_scale, touch_weights
+from annotated_transformer.figures.training import touch_warmup
 from annotated_transformer.figures.writing import touch_writing
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "touch_reach",
     "touch_softmax_scale",
     "touch_strips",
+    "touch_warmup",
     "touch_weights",
     "touch_writing",
 ]
