@@ -9,12 +9,12 @@ from annotated_transformer.experiments import positions_compared
 from annotated_transformer.experiments.positions_compared import (
     ANIMALS,
     WORDS,
-    Kind,
     Reader,
+    ReaderPositions,
+    biter_accuracy,
     right_by_place,
     sentences_to_learn_and_to_test,
     train_word_before,
-    who_bites,
     word_before,
 )
 from annotated_transformer.positional import sinusoidal_encoding
@@ -25,18 +25,18 @@ def test_word_before_by_hand() -> None:
     assert word_before(words).tolist() == [[3, 3, 1], [5, 5, 5]]
 
 
-@pytest.mark.parametrize("kind", ["sinusoidal", "learned", "none", "none, causal"])
-def test_readers_differ_in_their_positions_alone(kind: Kind) -> None:
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none", "none, causal"])
+def test_readers_differ_in_their_positions_alone(positions: ReaderPositions) -> None:
     torch.manual_seed(0)
-    reader = Reader(kind, WORDS)
+    reader = Reader(positions, WORDS)
     one, two = torch.tensor([[1, 2, 3]]), torch.tensor([[2, 1, 3]])
     with torch.no_grad():
         same_word, exchanged = reader(one)[0, 0], reader(two)[0, 1]
         last_one, last_two = reader(one)[0, 2], reader(two)[0, 2]
     # Without positions each word has one result, wherever it stands, unless a mask tells.
-    assert torch.allclose(same_word, exchanged, atol=1e-5) == (kind == "none")
+    assert torch.allclose(same_word, exchanged, atol=1e-5) == (positions == "none")
     # One layer: under a causal mask the last word sees all words, and sums do not know the order.
-    assert torch.allclose(last_one, last_two, atol=1e-5) == (kind in ("none", "none, causal"))
+    assert torch.allclose(last_one, last_two, atol=1e-5) == (positions in ("none", "none, causal"))
 
 
 def test_the_positions_are_those_of_the_package_and_can_begin_later() -> None:
@@ -70,11 +70,11 @@ def test_no_pair_is_learned_and_tested() -> None:
 
 
 def test_without_positions_one_of_two_orders_is_right_at_most() -> None:
-    assert who_bites("none", seed=0, steps=40) <= 0.5
-    assert who_bites("sinusoidal", seed=0) > 0.9
+    assert biter_accuracy("none", seed=0, steps=40) <= 0.5
+    assert biter_accuracy("sinusoidal", seed=0) > 0.9
 
 
-def test_who_bites_is_scored_on_the_sentences_kept_for_the_test(
+def test_biter_accuracy_is_scored_on_the_sentences_kept_for_the_test(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     torch.manual_seed(0)
@@ -85,7 +85,7 @@ def test_who_bites_is_scored_on_the_sentences_kept_for_the_test(
         monkeypatch.setattr(
             positions_compared, "sentences_to_learn_and_to_test", lambda new=new: (known, new)
         )
-        assert who_bites("sinusoidal", seed=0) == share
+        assert biter_accuracy("sinusoidal", seed=0) == share
 
 
 def test_untrained_positions_stay_as_they_were() -> None:

@@ -19,14 +19,14 @@ from annotated_transformer.transformer import initialise
 
 ANIMALS = 12  # words 0 ... 11; the verb is word 12
 WORDS = 16  # the vocabulary of "the word before"
-Kind = Literal["sinusoidal", "learned", "none", "none, causal"]
+ReaderPositions = Literal["sinusoidal", "learned", "none", "none, causal"]
 
 
 class Reader(nn.Module):
     """The package's embedding and encoder, and a linear read-out.
 
     Args:
-        kind: which positions; "none, causal" has none, and a causal mask.
+        positions: as in the configuration; "none, causal" has none, and a causal mask.
         vocab_size: how many words it knows, and how many answers it can give.
         pooled: one answer from the mean over the places, or one answer at each place.
         num_layers: encoder layers.
@@ -35,14 +35,14 @@ class Reader(nn.Module):
 
     def __init__(
         self,
-        kind: Kind,
+        positions: ReaderPositions,
         vocab_size: int,
         pooled: bool = False,
         num_layers: int = 1,
         max_positions: int = 64,
     ) -> None:
         super().__init__()
-        names: dict[Kind, Positions] = {"none, causal": "none", "learned": "learned"}
+        added: Positions = "none" if positions == "none, causal" else positions
         config = TransformerConfig(
             vocab_size,
             d_model=32,
@@ -50,14 +50,14 @@ class Reader(nn.Module):
             num_heads=2,
             num_layers=num_layers,
             dropout=0.0,
-            positions="sinusoidal" if kind == "sinusoidal" else names.get(kind, "none"),
+            positions=added,
             max_positions=max_positions,
         )
         table = nn.Embedding(vocab_size, config.d_model)
         self.embedding = Embedding(table, build_positions(config), config.dropout)
         self.encoder = Encoder(config)
         self.read_out = nn.Linear(config.d_model, vocab_size)
-        self.causal, self.pooled = kind == "none, causal", pooled
+        self.causal, self.pooled = positions == "none, causal", pooled
         self.apply(initialise)
 
     def forward(self, words: Tensor, start: int = 0) -> Tensor:
@@ -71,14 +71,14 @@ class Reader(nn.Module):
         return logits
 
 
-def who_bites(kind: Kind, seed: int, steps: int = 100) -> float:
+def biter_accuracy(positions: ReaderPositions, seed: int, steps: int = 100) -> float:
     """Train a two-layer reader to name the biter; how often it is right about new pairs.
 
     A quarter of the pairs of animals is kept for the test, in both orders.
     """
     torch.manual_seed(seed)
     seen, new = sentences_to_learn_and_to_test()
-    model = Reader(kind, ANIMALS + 1, pooled=True, num_layers=2)
+    model = Reader(positions, ANIMALS + 1, pooled=True, num_layers=2)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for _ in range(steps):
         loss = cross_entropy(model(seen), seen[:, 0])
@@ -112,19 +112,19 @@ def word_before(words: Tensor) -> Tensor:
 
 
 def train_word_before(
-    kind: Kind, seed: int, longest: int = 16, last_start: int = 0, steps: int = 600
+    positions: ReaderPositions, seed: int, longest: int = 16, last_start: int = 0, steps: int = 600
 ) -> Reader:
     """Train a one-layer reader to name the word before, on rows of at most `longest` words.
 
     Args:
-        kind: which positions it has.
+        positions: which it has.
         seed: of its starting values and of its rows.
         longest: rows have between three quarters of this and this many words.
         last_start: the position of the first word is drawn from 0 ... last_start, for each batch.
         steps: batches of 32 rows.
     """
     torch.manual_seed(seed)
-    model, draw = Reader(kind, WORDS), torch.Generator().manual_seed(seed)
+    model, draw = Reader(positions, WORDS), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.LambdaLR(  # 50 steps up, then down to nearly nothing
         optimizer, lambda step: min((step + 1) / 50, 1 - 0.99 * step / steps)
