@@ -10,6 +10,7 @@ from torch import Tensor
 from annotated_transformer.exercises import grade
 from annotated_transformer.exercises.catalogue import catalogue, find
 from annotated_transformer.exercises.exercise import Case, Exercise, Mistake
+from annotated_transformer.exercises.grader import diagnosis
 from annotated_transformer.exercises.grader.grading import grade_exercise
 from small_exercises import case_of, exercise_of, fixed
 
@@ -203,3 +204,20 @@ def test_how_many_masks_are_wrong_is_not_counted() -> None:
         assert "more of the four" not in mistake.sentence
         if "+" in mistake.name:
             assert "look at the others" in mistake.sentence
+
+
+def test_what_is_like_no_mistake_does_not_run_the_whole_bank(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A number where a tensor is asked for: one case of the bank says that nobody does that."""
+    ran: list[int] = []
+    original = diagnosis.outcome_of
+
+    def counted(exercise: Any, index: int, *rest: Any) -> Any:
+        ran.append(index)
+        return original(exercise, index, *rest)
+
+    monkeypatch.setattr(diagnosis, "outcome_of", counted)
+    result = grade("attention.softmax", lambda x, dim=-1: 1)
+    assert not result.passed
+    assert len(set(ran)) == 1

@@ -163,6 +163,8 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
         return Diagnosis((named[alike[0]],), named[alike[0]].sentence, shown)
     if all(trial.got.failure for trial in wrong):
         return None  # what follows wants a wrong value as evidence
+    if _like_no_other(bank, wrong):
+        return None
     if two := _two_at_once(bank, wrong, shown):
         return two
     near = [
@@ -177,6 +179,25 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     best = max(convincing, key=lambda match: (match.score, number in match.explains))
     finding, rest = _shown_among(trials, shown, best.explains)
     return Diagnosis((best.mistake,), best.text + rest, finding)
+
+
+def _like_no_other(bank: _Bank, wrong: Sequence[Trial]) -> bool:
+    """Wrong in type or arity on every case, and on the first as no named mistake is.
+
+    The card says what was expected; to run the whole bank on all cases would only take seconds.
+    """
+    problems = [
+        structure_problem(t.expected.value, t.got.value) for t in wrong if not t.got.failure
+    ]
+    if not all(problems):
+        return False
+    first = next(trial for trial in wrong if not trial.got.failure)
+    outcomes = (bank.outcome(mistake, first) for mistake in range(len(bank.exercise.mistakes)))
+    return not any(
+        structure_problem(first.expected.value, outcome.value) == problems[0]
+        for outcome in outcomes
+        if not outcome.failure
+    )
 
 
 def _shown_among(
