@@ -54,3 +54,10 @@ def test_items_are_names_and_code() -> None:
 def test_the_head_says_what_comes_before() -> None:
     head = text_of(catalogue()["masks.target"], "2.6").split("\n\n")[1]
     assert head.endswith("comes after: `masks.causal` and `masks.padding`")
+
+
+@pytest.mark.parametrize("exercise", catalogue().values(), ids=lambda exercise: exercise.id)
+def test_nothing_on_the_page_is_taken_for_html(exercise: Exercise) -> None:
+    """A page swallows a bare </w>; in backticks it is shown."""
+    for text in (exercise.statement, exercise.objective, *exercise.hints, exercise.explanation):
+        assert not re.search(r"<[/a-zA-Z!?]", re.sub(r"`[^`]*`", "", text)), text
