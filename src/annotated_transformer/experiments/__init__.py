@@ -8,6 +8,7 @@ imports from here.
     positions_compared          chapter 4: small models that differ in their positions alone
     norms_compared              chapter 5: post-norm and pre-norm, at the start and in training
     leaks                       chapter 6: a decoder with and without shift and mask
+    corpora_measured            chapter 7: words, pieces, lengths and padding of a corpus
     training_measured           chapter 8: small translators, with and without label smoothing
     seeding                     random numbers of a seed, for several of them
 """

@@ -4,7 +4,7 @@ Chapter 6 trains them on a language made for the purpose. Every source word has 
 and a coin chooses which of them stands in the target. Whoever predicts the target honestly cannot
 know the coin: no honest loss is below FLOOR. A decoder whose prediction sees the answer can get
 below it, and then cannot write. Sentences are drawn anew for every batch, so each loss is measured
-on sentences that were not trained on before.
+on newly drawn sentences.
 """
 
 import math

@@ -296,7 +296,10 @@ def _affine_last(
 
 
 # In (B, n, d) these spreads are the same as another one.
-_SAME_HERE = {"second-axis", "all-but-the-first-axis", "norm-plus-eps"}
+_SAME_HERE = {
+    *("second-axis", "all-but-the-first-axis", "norm-plus-eps"),
+    *("first-two-axes", "first-two-axes-unbiased"),
+}
 _NORMS: dict[str, tuple[str, Candidate]] = {
     **{
         name: (text, norm_of(**steps))
