@@ -100,7 +100,9 @@ def test_only_what_the_clock_stopped_at_work_may_differ(
     source = "import time\n" + LOOP.replace("pass", line)
     if where == "cell":
         source = f"import time\nwhile True:\n        {line}"
-    patience = 30.0 if what == "works" else 3.0  # there the processor's limit has to come first
+    # Where it works the processor's limit has to come first; where it sleeps, the time that its
+    # beginning takes, on a busy machine too, has to be a small share of the patience.
+    patience = {"works": 30.0, "sleeps": 10.0, "shared": 3.0}[what]
     monkeypatch.setattr(session, "CHECK_PATIENCE", patience)
     monkeypatch.setattr(session, "PATIENCE", patience)
     cells = [{"cell_type": "code", "metadata": {}, "source": one} for one in (IMPORTS, source)]
