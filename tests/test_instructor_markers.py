@@ -119,9 +119,12 @@ def test_only_what_the_clock_stopped_at_work_may_differ(
 SLOW = Mark("a", "1", {"x": Verdict("x", "wrong", remarks=(TOO_SLOW,))}, by_the_clock=True)
 
 
-def test_the_second_verdict_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [SLOW, Mark("a", "1", end="killed")])
+def test_the_second_verdict_counts(
+    first: Mark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     good = Mark("a", "1", {"x": Verdict("x", "passed", 1.0)})
-    rounds = iter([[(0, SLOW)], [(0, good)]])
+    rounds = iter([[(0, first)], [(0, good)]])
     asked: list[int] = []
 
     def marked(work: Any, seconds: float, assignment: Any, clock: float, jobs: int) -> Any:

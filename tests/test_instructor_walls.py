@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,8 @@ import pytest
 
 from annotated_transformer.exercises.catalogue import catalogue
 from annotated_transformer.exercises.grader.confinement import Limits
-from annotated_transformer.exercises.instructor import ALL_WALLS, process, system_calls
-from annotated_transformer.exercises.instructor.endings import ENDINGS
+from annotated_transformer.exercises.instructor import ALL_WALLS, process, system_calls, warden
+from annotated_transformer.exercises.instructor.endings import ENDINGS, KILLED, OUT_OF_TIME
 from annotated_transformer.exercises.instructor.marking import Mark, mark_submission
 from annotated_transformer.exercises.instructor.session import Checked, Session
 from annotated_transformer.exercises.instructor.submission import Submission
@@ -332,6 +334,25 @@ def test_a_loop_in_a_cell_ends_its_notebook_at_the_limit_of_time() -> None:
     needs(mark, "limits")
     assert mark.end == "time"
     assert passed(mark) == ["masks.causal"]
+
+
+LIMITED = "import resource as r; r.setrlimit(r.RLIMIT_CPU, (50, 60)); print(flush=True); input()"
+
+
+@pytest.mark.parametrize(("limit", "status"), [(51, OUT_OF_TIME), (50, KILLED)])
+def test_a_limit_of_time_is_known_by_what_the_kernel_did(limit: int, status: int) -> None:
+    """It raises the limit when it is reached. Used seconds may be counted as fewer than that."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", LIMITED], **pipes) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        with ThreadPoolExecutor() as pool:
+            watching = pool.submit(warden.watch, first.pid)
+            time.sleep(0.2)
+            resource.prlimit(first.pid, resource.RLIMIT_CPU, (limit, 60))
+            time.sleep(0.2)
+            os.kill(first.pid, signal.SIGKILL)
+            assert watching.result(30) == status
 
 
 def test_a_notebook_that_the_system_has_killed_is_called_so() -> None:

@@ -1,7 +1,8 @@
 """Markers side by side: every notebook in a process of its own, marked by a process of its own.
 
 What one does reaches no other: a marker that dies, hangs or eats memory costs its own notebook one
-more try, alone, after all others. So does a verdict by the clock: the machine may have been busy.
+more try, alone, after all others. So does a verdict by the clock, or by a system that was short of
+memory: the machine may have been busy.
 """
 
 import contextlib
@@ -58,7 +59,7 @@ def mark_all(
     again: dict[int, Mark | None] = {}
     start = time.monotonic()
     for number, mark in rounds(list(range(len(paths))), jobs):
-        if mark is None or mark.by_the_clock:
+        if mark is None or mark.may_differ:
             again[number] = mark
         else:
             keep(number, mark)

@@ -58,6 +58,11 @@ class Mark:
     submitted: datetime | None = None
     by_the_clock: bool = False
 
+    @property
+    def may_differ(self) -> bool:
+        """Could it be another mark when the machine has nothing else to do?"""
+        return self.by_the_clock or self.end == "killed"
+
     def verdict(self, exercise_id: str) -> Verdict:
         """Of this exercise; "missing" where the notebook gave none."""
         return self.verdicts.get(exercise_id, Verdict(exercise_id, MISSING))
