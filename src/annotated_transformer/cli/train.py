@@ -30,7 +30,7 @@ from annotated_transformer.training.devices import (
     choose_precision,
     refuse_what_cannot_fit,
 )
-from annotated_transformer.training.distributed import Workers, joined, own_device
+from annotated_transformer.training.distributed import Workers, joined, leave, own_device
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import RunConfig, RunDirectory
 from annotated_transformer.training.settings import TrainingConfig
@@ -119,28 +119,44 @@ def run(arguments: argparse.Namespace) -> int:
     mirror = tensorboard_mirror(directory.path / "tensorboard") if tensorboard else None
     device = own_device(choose_device(asked.pop("device")))
     with joined(device) as workers:
+        status = _take_part(directory, asked, resume, device, workers, mirror)
+        workers.wait()  # when one fails, `torchrun` ends all: the first may still be writing
+    if workers.size > 1:
+        leave(status)
+    return status
+
+
+def _take_part(
+    directory: RunDirectory,
+    asked: dict[str, Any],
+    resume: bool,
+    device: torch.device,
+    workers: Workers,
+    mirror: Callable[[dict[str, Any]], None] | None,
+) -> int:
+    """What one process of a run does, from opening it to its end."""
+    if resume:
+        opened = _reopen(directory, asked)
+    elif workers.is_first:
+        asked.setdefault("threads", torch.get_num_threads())
+        opened = _begin(directory, asked, device)
+    else:
+        workers.wait()  # until the first process has begun the run
+        opened = _reopen(directory, {})
+    config = opened[0]
+    if config.training.threads is not None:
+        torch.set_num_threads(config.training.threads)
+    trainer = _build_trainer(directory, *opened, device, workers, mirror)
+    with directory.locked() if workers.is_first else nullcontext():
         if resume:
-            opened = _reopen(directory, asked)
+            step = trainer.resume()
+            if workers.is_first:
+                _say(f"resumed after step {step}")
         elif workers.is_first:
-            asked.setdefault("threads", torch.get_num_threads())
-            opened = _begin(directory, asked, device)
-        else:
-            workers.wait()  # until the first process has begun the run
-            opened = _reopen(directory, {})
-        config = opened[0]
-        if config.training.threads is not None:
-            torch.set_num_threads(config.training.threads)
-        trainer = _build_trainer(directory, *opened, device, workers, mirror)
-        with directory.locked() if workers.is_first else nullcontext():
-            if resume:
-                step = trainer.resume()
-                if workers.is_first:
-                    _say(f"resumed after step {step}")
-            elif workers.is_first:
-                directory.create(config, opened[2])
-                _warn_of_what_is_left_out(trainer, opened[1])
-                workers.wait()
-            return _train(trainer)
+            directory.create(config, opened[2])
+            _warn_of_what_is_left_out(trainer, opened[1])
+            workers.wait()
+        return _train(trainer)
 
 
 def _train(trainer: Trainer) -> int:
