@@ -18,6 +18,7 @@ from annotated_transformer.figures.architecture import (
     show_architecture,
 )
 
+HREF = "{http://www.w3.org/1999/xlink}href"  # a plain one makes JupyterLab show an error
 CURRICULUM = {"00", "02", "03", "04", "05", "06"}
 
 
@@ -31,7 +32,7 @@ def test_every_box_is_a_link_with_a_name() -> None:
     links = drawing().findall("a")
     assert len(links) == len(BOXES)
     for link, box in zip(links, BOXES, strict=True):
-        assert link.get("href") == f"{box.chapter}.ipynb"
+        assert link.get(HREF) == f"{box.chapter}.ipynb"
         assert link.get("aria-label", "").startswith(" ".join(box.lines))
         assert "".join(link.itertext()).strip()
     assert {box.chapter[:2] for box in BOXES} == CURRICULUM
@@ -48,7 +49,7 @@ def test_boxes_lie_in_the_picture_and_do_not_touch() -> None:
 
 
 def test_the_chapter_that_shows_it_is_marked() -> None:
-    marked = [link.get("href") for link in drawing("05_encoder").findall("a[@class]")]
+    marked = [link.get(HREF) for link in drawing("05_encoder").findall("a[@class]")]
     assert set(marked) == {"05_encoder.ipynb"}
     assert not drawing().findall("a[@class]")
     with pytest.raises(ValueError, match="'07_data' builds no box; these do: 00_start_here"):

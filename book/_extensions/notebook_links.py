@@ -11,13 +11,13 @@ from sphinx.application import Sphinx
 
 # On the site a link's or fold's visible words are its name; a label of its own says other ones.
 LABEL = re.compile(r'(<a href="\d\d_\w+\.html"|<summary) aria-label="[^"]*"')
-LINK = re.compile(r'(<a [^>]*?href="\d\d_\w+)\.ipynb"')
+LINK = re.compile(r'<a xlink:href="(\d\d_\w+)\.ipynb"')
 
 
 def lead_to_pages(app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any) -> None:
     """Rewrite the links of a page's body."""
     if "body" in context:
-        context["body"] = LABEL.sub(r"\1", LINK.sub(r'\1.html"', context["body"]))
+        context["body"] = LABEL.sub(r"\1", LINK.sub(r'<a href="\1.html"', context["body"]))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

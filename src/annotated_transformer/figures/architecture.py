@@ -172,8 +172,9 @@ def architecture_markup(here: str | None = None) -> str:
     parts = [
         STYLE,
         '<div class="at-model">',
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="group" aria-label="The Transformer, drawn '
-        "after Figure 1 of the paper: an encoder on the left, a decoder on the right. Each box "
+        f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'role="group" aria-label="The Transformer, drawn after Figure 1 of the paper: an encoder '
+        "on the left, a decoder on the right. Each box "
         'is a link to its chapter.">',
         '<defs><marker id="at-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z"/></marker></defs>',
@@ -203,8 +204,8 @@ def _box(box: Box, is_here: bool) -> str:
         for i, line in enumerate(box.lines)
     )
     here = ' class="at-here"' if is_here else ""
-    return (
-        f'<a href="{box.chapter}.ipynb" aria-label="{spoken}"{here} '
+    return (  # xlink: JupyterLab takes a plain href for HTML's, and fails on it
+        f'<a xlink:href="{box.chapter}.ipynb" aria-label="{spoken}"{here} '
         f'style="--at-box:var(--at-{box.role})"><title>{spoken}</title>'
         f'<rect x="{box.x}" y="{box.y}" width="{BOX_WIDTH}" height="{box.height}" rx="6"/>'
         f"{lines}</a>"
