@@ -2,6 +2,8 @@
 
 import json
 import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -11,11 +13,12 @@ from torch.nn import functional
 from annotated_transformer.benchmark import contestants as benchmark_contestants
 from annotated_transformer.benchmark import peers
 from annotated_transformer.benchmark import training as benchmark_training
-from annotated_transformer.benchmark.contestants import OURS, PEERS, line_up
+from annotated_transformer.benchmark.contestants import OURS, OURS_BYTE_DROPOUT, PEERS, line_up
 from annotated_transformer.benchmark.training import count_operations, measure_training, speed_of
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, Vocabulary, encode_split, generate_corpus
+from annotated_transformer.training.byte_dropout import ByteDropout
 
 CPU = torch.device("cpu")
 SMALL = TransformerConfig(
@@ -83,7 +86,7 @@ def test_everybody_learns_the_same_batch(precision: str, split: EncodedSplit) ->
     torch.manual_seed(0)
     everybody, missing = line_up(SMALL, split, CPU)
     assert missing == []
-    assert [one.name for one in everybody[::2]] == [OURS, *PEERS]
+    assert [one.name for one in everybody[::2]] == [OURS, OURS_BYTE_DROPOUT, *PEERS]
     indices = list(range(40))
     for one in everybody:
         if one.precision != precision:
@@ -91,6 +94,25 @@ def test_everybody_learns_the_same_batch(precision: str, split: EncodedSplit) ->
         first = one.step(indices)
         assert 0.5 * math.log(300) < first < 2 * math.log(300), one.name
         assert min(one.step(indices) for _ in range(25)) < first - 0.02, one.name
+
+
+def test_the_row_at_the_defaults_has_pytorchs_dropout(
+    split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Byte dropout is a departure that the peers do not have: only the row that names it does."""
+    built: list[nn.Module] = []
+    build = benchmark_contestants.build_model
+
+    def keep(*given: Any) -> nn.Module:
+        built.append(build(*given))
+        return built[-1]
+
+    monkeypatch.setattr(benchmark_contestants, "build_model", keep)
+    everybody, _ = line_up(replace(SMALL, dropout=0.1), split, CPU)
+    ours = [one.name for one in everybody if one.name not in PEERS]
+    departs = [any(isinstance(part, ByteDropout) for part in model.modules()) for model in built]
+    assert departs == [name == OURS_BYTE_DROPOUT for name in ours]
+    assert departs == [False, False, True, True]
 
 
 def test_operations_are_those_of_the_model(split: EncodedSplit) -> None:
@@ -126,17 +148,24 @@ def test_report_has_everybody(split: EncodedSplit, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(PEERS, "Fairseq", not_installed)
     said: list[int] = []
     report = measure_training("tiny", split, 300, 512, 2, CPU, lambda done, of: said.append(done))
-    assert {speed.name for speed in report.speeds} == {OURS, *PEERS} - {"Fairseq"}
+    assert {speed.name for speed in report.speeds} == {OURS, OURS_BYTE_DROPOUT, *PEERS} - {
+        "Fairseq"
+    }
     assert report.missing == ["Fairseq"]
     assert said == [1, 2, 3, 4]
     best = report.best_of(OURS)
     assert best.ours_is == 1.0
     assert all(speed.tokens_per_second > 0 for speed in report.speeds)
     assert set(report.share_of_peak) == {"fp32", "bf16"}
+    assert best.name == OURS
     text = "\n".join(benchmark_training.as_text(report))
+    assert text.count("this row is its best") == 1
+    for name in (OURS, OURS_BYTE_DROPOUT):
+        assert f"  {name:42}fp32" in text
     assert "Fairseq" in text
     assert "not installed" in text
-    json.dumps(report.to_dict())
+    written = json.loads(json.dumps(report.to_dict()))
+    assert {OURS, OURS_BYTE_DROPOUT} <= {speed["name"] for speed in written["speeds"]}
 
 
 def test_command_says_what_it_can_measure(capfd: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,12 @@ from annotated_transformer.cli import main
 from annotated_transformer.cli.train import _begin as begin_run
 from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training import RunDirectory
-from annotated_transformer.training.checkpoints import list_checkpoints
+from annotated_transformer.training.checkpoints import (
+    Checkpoint,
+    list_checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of a POSIX system")
 COMMAND = [sys.executable, "-m", "annotated_transformer.cli"]
@@ -183,6 +188,15 @@ def test_a_checkpoint_of_another_model(stopped, tmp_path, capsys):
     os.replace(theirs, last)
     assert train(stopped, "--resume") == 1
     refused(capsys, str(last), "another model")
+
+
+def test_a_checkpoint_of_a_newer_version(stopped, capsys):
+    _, last = list_checkpoints(stopped / "checkpoints")[-1]
+    checkpoint = load_checkpoint(last)
+    newer = Checkpoint(checkpoint.tensors, {**checkpoint.state, "moon_phase": 0.5})
+    save_checkpoint(last.parent, newer, keep=5)
+    assert train(stopped, "--resume") == 1
+    refused(capsys, str(last), "newer version", "moon_phase")
 
 
 def test_a_checkpoint_that_is_a_pickle_is_never_opened_as_one(stopped, capsys):

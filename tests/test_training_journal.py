@@ -53,6 +53,24 @@ def test_an_exploding_loss_is_said_once_and_again_after_it_came_back(tmp_path):
     assert state.best_loss == 5.0
 
 
+@pytest.mark.parametrize(
+    ("planned", "minutes", "left"), [(None, 20.0, "3:19"), (80, None, "0:45"), (None, None, "")]
+)
+def test_speed_and_time_left_after_a_stop(tmp_path, planned, minutes, left):
+    """30 of 50 steps before it, in 970 seconds, of which the last log took 960."""
+    said, directory = io.StringIO(), RunDirectory(tmp_path)
+    journal = Journal(directory, Progress(said))
+    journal.progress.begin(30, planned, minutes, 970.0)
+    state = RunState(step=50, loss=10.0, target_tokens=10, tokens=4000, logged_at=960.0)
+    journal.go_on_from(1000.5, 0.0)  # half a second more: what the test itself takes
+    journal.log_if_due(state, 1e-3, clips=False)
+    (line,) = directory.read_metrics()
+    assert line["tokens_per_second"] == pytest.approx(4000 / 40.5, rel=0.01)
+    assert state.logged_at == pytest.approx(1000.5, abs=0.4)
+    shown = said.getvalue().partition("rate 1.00e-03  ")[2].strip()
+    assert shown == (f"{left} left" if left else "")
+
+
 def test_a_resumed_run_does_not_warn_again(tmp_path):
     state = RunState()
     log_losses(RunDirectory(tmp_path), [5.0, 8.0], state)

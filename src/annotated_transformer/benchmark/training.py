@@ -33,8 +33,9 @@ class Speed:
         name: whose it is.
         precision: of the matrix products.
         tokens_per_second: real tokens of source and target; the median over the rounds.
-        ours_is: the time of this package in its best precision goes so often into this one's; the
-            median of the rounds' ratios, with the quartiles in `low` and `high`.
+        ours_is: the time of this package, at its defaults and in its best precision, goes so often
+            into this one's; the median of the rounds' ratios, with the quartiles in `low` and
+            `high`.
         loss: of the last round, in nats per token: that it has learned the same task.
     """
 

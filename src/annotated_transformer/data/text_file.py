@@ -6,7 +6,7 @@ import logging
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast, overload
 
@@ -144,8 +144,7 @@ def inspect(path: Path) -> TextFile:
 class StoredSentences(Sequence[str]):
     """The sentences of a file too large to be held: read from the disk each time.
 
-    Made to be read from the front: an index costs the reading of all lines before it, and
-    `source + target` is an iterator over both.
+    Made to be read from the front: an index costs the reading of all lines before it.
     """
 
     def __init__(self, file: TextFile, left_out: Collection[int] = ()) -> None:
@@ -174,12 +173,6 @@ class StoredSentences(Sequence[str]):
         if wanted.step == 1:
             return list(islice(iter(self), wanted.start, wanted.stop))
         return list(self)[index]
-
-    def __add__(self, other: "Sentences") -> Iterator[str]:
-        return chain(self, other)
-
-    def __radd__(self, other: list[str]) -> Iterator[str]:
-        return chain(other, self)
 
 
 Sentences = list[str] | StoredSentences

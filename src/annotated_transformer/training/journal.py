@@ -88,7 +88,9 @@ class Journal:
             return
         loss = state.loss / state.target_tokens
         self._watch(state, loss)
-        speed = self.progress.logged(state.step, loss, state.tokens, rate)
+        now = self.wall_seconds()
+        speed = state.tokens / max(now - state.logged_at, 1e-9)
+        self.progress.logged(state.step, loss, speed, rate, now)
         values = {
             "event": "train",
             "step": state.step,
@@ -104,6 +106,7 @@ class Journal:
         self.record(values)
         state.loss, state.target_tokens, state.tokens = 0.0, 0, 0
         state.gradient_norm, state.clipped = 0.0, 0
+        state.logged_at = now
 
     def _watch(self, state: RunState, loss: float) -> None:
         """Warn once of a loss that explodes, and again only after it has come back."""

@@ -1,7 +1,6 @@
 """What a training run says while it works: one line on standard error."""
 
 import sys
-import time
 from typing import TextIO
 
 
@@ -9,38 +8,33 @@ class Progress:
     """Step, loss, tokens per second and time left.
 
     On a terminal one line is written over and over; elsewhere (a log file) a line is written at
-    most every `quiet_seconds`.
+    most every `quiet_seconds`. Seconds are those that the run has taken, stops not counted.
     """
 
     def __init__(self, stream: TextIO | None = None, quiet_seconds: float = 20.0) -> None:
         self.stream = sys.stderr if stream is None else stream
         self.quiet_seconds = quiet_seconds
         self.on_terminal = self.stream.isatty()
-        self.first_step = 0
+        self.first_step, self.first_second = 0, 0.0
         self.planned: int | None = None
         self.minutes: float | None = None
-        self.began = self.last_log = time.monotonic()
         self.last_line = -float("inf")
 
-    def begin(self, step: int, planned: int | None, minutes: float | None) -> None:
-        """The run begins, or goes on, after `step` steps."""
-        self.first_step, self.planned, self.minutes = step, planned, minutes
-        self.began = self.last_log = time.monotonic()
+    def begin(self, step: int, planned: int | None, minutes: float | None, seconds: float) -> None:
+        """The run begins, or goes on, after `step` steps and so many seconds."""
+        self.first_step, self.first_second = step, seconds
+        self.planned, self.minutes = planned, minutes
 
-    def logged(self, step: int, loss: float, positions: int, rate: float) -> float:
-        """Say how it goes since the last call. Returns tokens (source and target) a second."""
-        now = time.monotonic()
-        speed = positions / max(now - self.last_log, 1e-9)
-        self.last_log = now
-        if self.on_terminal or now - self.last_line >= self.quiet_seconds:
-            self.last_line = now
+    def logged(self, step: int, loss: float, speed: float, rate: float, seconds: float) -> None:
+        """Say how it goes; `speed` in tokens (source and target) a second."""
+        if self.on_terminal or seconds - self.last_line >= self.quiet_seconds:
+            self.last_line = seconds
             of = f"/{self.planned}" if self.planned else ""
             self._write(
                 f"step {step}{of}  loss {loss:.3f}  {speed:,.0f} tokens/s  rate {rate:.2e}  "
-                f"{self._time_left(step, now)}",
+                f"{self._time_left(step, seconds)}",
                 over=True,
             )
-        return speed
 
     def validated(
         self, epoch: int, loss: float, perplexity: float, bleu: float | None = None
@@ -59,19 +53,19 @@ class Progress:
         """Say that something is not as it should be."""
         self._write(f"warning: {text}")
 
-    def end(self) -> None:
+    def end(self, seconds: float) -> None:
         """The run is done."""
-        self._write(f"done in {(time.monotonic() - self.began) / 60:.1f} minutes")
+        self._write(f"done in {seconds / 60:.1f} minutes")
 
-    def _time_left(self, step: int, now: float) -> str:
-        if self.planned:
+    def _time_left(self, step: int, seconds: float) -> str:
+        if self.planned:  # at the speed since the run began or was resumed
             share = (self.planned - step) / max(step - self.first_step, 1)
-            seconds = share * (now - self.began)
+            left = share * (seconds - self.first_second)
         elif self.minutes:
-            seconds = 60 * self.minutes - (now - self.began)
+            left = 60 * self.minutes - seconds
         else:
             return ""
-        minutes, seconds = divmod(int(max(seconds, 0)), 60)
+        minutes, seconds = divmod(int(max(left, 0)), 60)
         return f"{minutes}:{seconds:02d} left"
 
     def _write(self, line: str, over: bool = False) -> None:

@@ -1,12 +1,13 @@
 """A run at one moment: everything that decides how it goes on, to a checkpoint and back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from annotated_transformer.errors import WorkError
 from annotated_transformer.training.checkpoints import Checkpoint
 from annotated_transformer.training.run_directory import model_weights, set_model_weights
 from annotated_transformer.transformer import Transformer
@@ -26,6 +27,7 @@ class RunState:
         gradient_norm: sum of the gradient's norms before clipping since the last log.
         clipped: steps since the last log whose gradient was shortened.
         best_loss: the lowest loss that was logged, in nats per token.
+        logged_at: wall seconds of the run at the last log.
         alarmed: whether the loss has been said to explode and has not come back since.
         wall_seconds: of the run up to the last resume.
         cpu_seconds: likewise, of the whole processes.
@@ -41,6 +43,7 @@ class RunState:
     clipped: int = 0
     best_loss: float | None = None
     alarmed: bool = False
+    logged_at: float = 0.0
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
 
@@ -72,8 +75,14 @@ def restore_snapshot(
     """Put a run back to the moment of a checkpoint, which was read from `origin`.
 
     Raises:
-        WorkError: if the checkpoint is another model's.
+        WorkError: if the checkpoint is another model's, or was written by a newer version.
     """
+    known = {field.name for field in fields(RunState)}
+    if unknown := sorted(set(checkpoint.state) - known):
+        raise WorkError(
+            f"{origin} was written by a newer version of this package: it holds "
+            f"{', '.join(unknown)}. Go on with that version."
+        )
     groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
     for name, tensor in checkpoint.tensors.items():
         group, _, key = name.partition("/")

@@ -1,8 +1,8 @@
 """The training loop (section 5): batches by tokens, Adam, the schedule, label smoothing.
 
-A run is a function of its configuration and its data: killed or asked to stop at any moment and
-resumed, it takes the same steps and ends with the same bits (on a CPU with the same number of
-threads).
+A run is a function of its configuration and its data, unless its length is given in minutes: killed
+or asked to stop at any moment and resumed, it takes the same steps and ends with the same bits (on
+a CPU with the same number of threads).
 """
 
 import math
@@ -154,7 +154,8 @@ class Trainer:
             last checkpoints would otherwise depend on when somebody stopped.
         """
         planned = self.planned_steps()
-        self.progress.begin(self.state.step, planned, self.settings.minutes)
+        seconds = self.journal.wall_seconds()
+        self.progress.begin(self.state.step, planned, self.settings.minutes, seconds)
         self.model.train()
         self._look_whether_stalled()
         with asking_to_stop(self._ask_to_stop):
@@ -175,7 +176,7 @@ class Trainer:
         self._save()
         if self.workers.is_first:
             self._choose_final_weights()
-        self.progress.end()
+        self.progress.end(self.journal.wall_seconds())
         return True
 
     def _ask_to_stop(self, why: str) -> None:
