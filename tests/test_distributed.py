@@ -16,7 +16,7 @@ from annotated_transformer.cli import main
 from annotated_transformer.data import ParallelCorpus
 from annotated_transformer.errors import CallError
 from annotated_transformer.training.checkpoints import list_checkpoints
-from annotated_transformer.training.distributed import ALONE, Workers, joined
+from annotated_transformer.training.distributed import ALONE, LONGEST_WAIT, Workers, joined
 from annotated_transformer.training.run_directory import RunDirectory, load_run
 from forked import start
 from toy_run import build_trainer, letters_corpus
@@ -102,6 +102,24 @@ def test_a_step_must_have_a_batch_for_everyone(tmp_path: Path) -> None:
     corpus: ParallelCorpus = letters_corpus()
     with pytest.raises(CallError, match="3 processes have nothing to share"):
         build_trainer(tmp_path, corpus, Workers(0, 3), max_tokens=64, batch_tokens=128)
+
+
+def test_processes_wait_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others wait while the first encodes a large corpus, longer than NCCL's own ten minutes"""
+    given: dict[str, object] = {}
+    pretend = {
+        "init_process_group": lambda backend, **settings: given.update(settings),
+        "get_rank": lambda: 1,
+        "get_world_size": lambda: 2,
+        "destroy_process_group": lambda: None,
+    }
+    for name, function in pretend.items():
+        monkeypatch.setattr(torch.distributed, name, function)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with joined(torch.device("cpu")) as workers:
+        assert not workers.is_first
+    assert given["timeout"] == LONGEST_WAIT
+    assert LONGEST_WAIT.total_seconds() >= 3600
 
 
 def test_things_are_dealt_like_cards() -> None:

@@ -10,12 +10,18 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import NoReturn
 
 import torch
 from torch import Tensor, distributed, nn
 
 from annotated_transformer.errors import WorkError
+
+# How long a process waits for another. The others wait while the first reads and encodes the
+# corpus, for WMT14 longer than the ten minutes that NCCL waits by itself (gloo: thirty). One that
+# has died is known sooner: torchrun then ends the others.
+LONGEST_WAIT = timedelta(hours=6)
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,8 @@ def joined(device: torch.device) -> Iterator[Workers]:
         return
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    distributed.init_process_group(backend, timeout=LONGEST_WAIT)
     yield Workers(distributed.get_rank(), distributed.get_world_size(), device)
     distributed.destroy_process_group()  # after an error it could wait for what never comes
 
