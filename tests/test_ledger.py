@@ -413,9 +413,14 @@ def test_a_run_page_shows_every_figure() -> None:
 def test_departures_from_the_paper_are_named() -> None:
     configuration = {
         "model": TransformerConfig.preset("tiny", 100, norm="pre").to_dict(),
-        "training": {"decay": 0.2, "label_smoothing": 0.1, "lowercase": True},
+        "training": {"steps": 9, "decay": 0.2, "label_smoothing": 0.1, "lowercase": True},
     }
     assert departures(configuration) == ["norm = pre", "decay = 0.2", "lowercase = True"]
+    training = TrainingConfig(steps=9, clip_norm=1.0, final="best", stop_after=3)
+    configuration["training"] = training.to_dict()
+    assert departures(configuration) == [
+        *("norm = pre", "clip_norm = 1.0", "final = best", "stop_after = 3")
+    ]
     assert departures(a_run().configuration) == []
 
 

@@ -16,7 +16,15 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from annotated_transformer.errors import CallError
 
-PROTOCOLS = ("cased", "lower-tokenised", "chrf", "exact-match")
+BLEU_PROTOCOLS = ("cased", "lower-tokenised")
+PROTOCOLS = (*BLEU_PROTOCOLS, "chrf", "exact-match")  # scores of what a search found
+PROTOCOL_NAMES = {
+    "cased": "BLEU, cased, detokenised",
+    "lower-tokenised": "BLEU, lower-cased, tokenised",
+    "chrf": "chrF",
+    "exact-match": "exact match, %",
+    "perplexity": "perplexity",  # of a model, not of a search: likelihood.py measures it
+}
 
 
 @dataclass(frozen=True)

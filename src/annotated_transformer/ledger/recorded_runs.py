@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.errors import WorkError
+from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOLS
 
 RESULTS = Path("results")
 STATUSES = ("finished", "interrupted", "failed")
-# What a score must say to be compared with another.
-BLEU_PROTOCOLS = ("cased", "lower-tokenised")
-SEARCH_PROTOCOLS = (*BLEU_PROTOCOLS, "chrf", "exact-match")  # scores of what a search found
 
 
 @dataclass(frozen=True)
@@ -247,7 +245,7 @@ def _score_problems(where: str, score: RecordedScore) -> list[str]:
         problems.append(f"{name} has no signature.")
     if score.protocol in BLEU_PROTOCOLS and "version:" not in score.signature:
         problems.append(f"{name}: its signature {score.signature!r} is not sacreBLEU's.")
-    if score.protocol in SEARCH_PROTOCOLS:
+    if score.protocol in PROTOCOLS:
         if score.beam is None:
             problems.append(f"{name} does not say with which beam.")
         elif score.beam > 1 and not score.alpha_chosen_on:

@@ -7,8 +7,8 @@ from pathlib import Path
 from annotated_transformer.data import ParallelCorpus, load_corpus
 from annotated_transformer.data.grammar import generate_corpus
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.ledger.recorded_runs import SEARCH_PROTOCOLS, RecordedRun
-from annotated_transformer.scoring import score_corpus
+from annotated_transformer.ledger.recorded_runs import RecordedRun
+from annotated_transformer.scoring import PROTOCOLS, score_corpus
 
 
 def problems_of_scores(run: RecordedRun, folder: Path, corpora: Path | None = None) -> list[str]:
@@ -58,7 +58,7 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
     split = path.name.removeprefix("translations.").removesuffix(".txt")
     where = f"results/{run.name}: {split}"
     recorded = [score for score in run.scores if score.split == split]
-    protocols = [p for p in SEARCH_PROTOCOLS if any(score.protocol == p for score in recorded)]
+    protocols = [p for p in PROTOCOLS if any(score.protocol == p for score in recorded)]
     if not protocols:
         yield f"{where} has translations and no score."
         return

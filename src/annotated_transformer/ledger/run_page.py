@@ -6,24 +6,13 @@ from typing import Any
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.ledger.curve import Line, draw_curve
-from annotated_transformer.ledger.recorded_runs import (
-    BLEU_PROTOCOLS,
-    RecordedRun,
-    RecordedScore,
-    Tuning,
-)
+from annotated_transformer.ledger.recorded_runs import RecordedRun, RecordedScore, Tuning
+from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES
+from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.settings import TrainingConfig
 
 RUN_PAGE = "multi30k_run"
 CORPUS = "multi30k"
-
-PROTOCOL_NAMES = {
-    "cased": "BLEU, cased, detokenised",
-    "lower-tokenised": "BLEU, lower-cased, tokenised",
-    "chrf": "chrF",
-    "exact-match": "exact match, %",
-    "perplexity": "perplexity",
-}
 
 INTRODUCTION = """\
 # A real translator: the recorded runs
@@ -149,12 +138,9 @@ def wrap_command(command: str, width: int = 68) -> str:
 
 def departures(configuration: dict[str, Any]) -> list[str]:
     """The named options, of model and of training, that are not the paper's."""
-    training, papers = configuration["training"], TrainingConfig(steps=1).to_dict()
-    return TransformerConfig.from_dict(configuration["model"]).departures() + [
-        f"{name} = {training[name]}"
-        for name in ("label_smoothing", "learning_rate", "decay", "byte_dropout", "lowercase")
-        if name in training and training[name] != papers[name]
-    ]
+    model = TransformerConfig.from_dict(configuration["model"])
+    training = TrainingConfig.from_dict(configuration["training"])
+    return model.departures() + training_departures(training)
 
 
 def _data_line(data: dict[str, Any]) -> str:

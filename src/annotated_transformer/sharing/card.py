@@ -9,9 +9,9 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from annotated_transformer.ledger.recorded_runs import BLEU_PROTOCOLS
-from annotated_transformer.ledger.run_page import PROTOCOL_NAMES, departures
+from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES
 from annotated_transformer.training import RunConfig
+from annotated_transformer.training.departures import training_departures
 
 LIBRARY = "annotated-transformer"
 PAPER = "https://arxiv.org/abs/1706.03762"
@@ -85,13 +85,13 @@ def rows(values: dict[str, str]) -> str:
 def about_the_model(run: RunConfig) -> dict[str, str]:
     """Sizes, and where the model departs from the paper."""
     model = run.model
-    configuration = {"model": model.to_dict(), "training": run.training.to_dict()}
+    departures = model.departures() + training_departures(run.training)
     return {
         "parameters": f"{model.count_parameters():,}",
         "layers (N) in encoder and decoder": str(model.num_layers),
         "d_model, d_ff, heads": f"{model.d_model}, {model.d_ff}, {model.num_heads}",
         "vocabulary": f"{model.vocab_size:,} byte-pair pieces, shared by both languages",
-        "departures from the paper": ", ".join(departures(configuration)) or "none",
+        "departures from the paper": ", ".join(departures) or "none",
     }
 
 
