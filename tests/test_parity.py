@@ -2,13 +2,15 @@
 
 Both of them differ from the paper in details: PyTorch adds a norm at the end of each stack, both
 have biases in attention, Marian stores its sinusoids in two halves. The twins made here are put
-right in these details, and then logits and gradients must agree.
+right in these details, and then logits and gradients must agree. Marian is the contestant of the
+benchmark, so that one is proven too.
 """
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from annotated_transformer.benchmark.peers import LONGEST, MarianPeer
 from annotated_transformer.positional import sinusoidal_encoding
 from annotated_transformer.transformer import Transformer
 from torch_twin import PAD, TorchTwin, a_batch, our_model
@@ -20,49 +22,21 @@ BASE = {"d_model": 512, "d_ff": 2048, "num_heads": 8, "num_layers": 6}
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5}
 
 
-def marian_twin(ours: Transformer) -> nn.Module:
-    """Hugging Face's Marian, built from a configuration (no download), with our weights."""
-    import transformers  # takes seconds, and only this test wants it
-
+def marian_twin(ours: Transformer) -> MarianPeer:
+    """Hugging Face's Marian, the very one that takes part in the benchmark, with our weights."""
     config = ours.config
-    twin = transformers.MarianMTModel(
-        transformers.MarianConfig(
-            vocab_size=config.vocab_size,
-            d_model=config.d_model,
-            encoder_layers=config.num_layers,
-            decoder_layers=config.num_layers,
-            encoder_attention_heads=config.num_heads,
-            decoder_attention_heads=config.num_heads,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            max_position_embeddings=64,
-            activation_function="relu",
-            scale_embedding=True,
-            normalize_before=False,
-            static_position_embeddings=True,
-            share_encoder_decoder_embeddings=True,
-            tie_word_embeddings=True,
-            dropout=0.0,
-            attention_dropout=0.0,
-            activation_dropout=0.0,
-            pad_token_id=PAD,
-            bos_token_id=1,
-            eos_token_id=2,
-            decoder_start_token_id=1,
-            attn_implementation="eager",
-        )
-    ).to(ours.projection.weight.dtype)
+    twin = MarianPeer(config).to(ours.projection.weight.dtype)
     for module in twin.modules():
         if isinstance(module, nn.LayerNorm):
             module.eps = config.layer_norm_eps
     with torch.no_grad():
         ours_of = dict(ours.named_parameters())
-        for name, parameter in twin.named_parameters():
+        for name, parameter in twin.marian.named_parameters():
             if "embed_positions" in name:
-                parameter.copy_(sinusoidal_encoding(64, config.d_model))
+                parameter.copy_(sinusoidal_encoding(LONGEST, config.d_model))
             else:
                 parameter.copy_(marian_parameter(name, ours_of))
-        twin.final_logits_bias.zero_()
+        twin.marian.final_logits_bias.zero_()
     return twin
 
 
@@ -85,16 +59,6 @@ def marian_parameter(name: str, ours: dict[str, Tensor]) -> Tensor:
     projection = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
     weight = ours[f"{attention}.{projection[rest[1]]}_projection.weight"]
     return torch.zeros(weight.size(0)) if kind == "bias" else weight
-
-
-def marian_logits(twin: nn.Module, src: Tensor, tgt: Tensor) -> Tensor:
-    return twin(
-        input_ids=src,
-        attention_mask=src != PAD,
-        decoder_input_ids=tgt,
-        decoder_attention_mask=tgt != PAD,
-        use_cache=False,
-    ).logits
 
 
 def assert_close(ours: Tensor, theirs: Tensor, what: str) -> None:
@@ -152,7 +116,7 @@ def test_logits_equal_marian(dtype, changes):
     twin = marian_twin(ours)
     src, tgt = a_batch()
     real = tgt != PAD
-    assert_close(ours(src, tgt)[real], marian_logits(twin, src, tgt)[real], "logits")
+    assert_close(ours(src, tgt)[real], twin.logits(src, tgt)[real], "logits")
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
@@ -161,10 +125,10 @@ def test_gradients_equal_marian(dtype):
     twin = marian_twin(ours).train()
     src, tgt = a_batch()
     backpropagate(ours(src, tgt), tgt)
-    backpropagate(marian_logits(twin, src, tgt), tgt)
+    backpropagate(twin.logits(src, tgt), tgt)
     gradients = {name: parameter.grad for name, parameter in ours.named_parameters()}
     compared = 0
-    for name, parameter in twin.named_parameters():
+    for name, parameter in twin.marian.named_parameters():
         bias_of_attention = name.endswith("_proj.bias")
         if bias_of_attention or "embed_positions" in name:
             continue

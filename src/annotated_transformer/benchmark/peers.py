@@ -111,15 +111,18 @@ class MarianPeer(nn.Module):
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """The loss of a batch: src (batch, n_src), tgt (batch, n_tgt + 1)."""
-        read, labels = tgt[:, :-1], tgt[:, 1:]
-        logits = self.marian(
+        return cross_entropy(self.logits(src, tgt[:, :-1]), tgt[:, 1:], self.pad_id)
+
+    def logits(self, src: Tensor, read: Tensor) -> Tensor:
+        """From src (batch, n_src) and read (batch, n_tgt) to (batch, n_tgt, V)."""
+        logits: Tensor = self.marian(
             input_ids=src,
             attention_mask=src != self.pad_id,
             decoder_input_ids=read,
             decoder_attention_mask=read != self.pad_id,
             use_cache=False,
-        ).logits  # (batch, n_tgt, V)
-        return cross_entropy(logits, labels, self.pad_id)
+        ).logits
+        return logits
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
