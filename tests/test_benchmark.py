@@ -18,6 +18,7 @@ from annotated_transformer.benchmark.training import count_operations, measure_t
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, Vocabulary, encode_split, generate_corpus
+from annotated_transformer.training import devices
 from annotated_transformer.training.byte_dropout import ByteDropout
 
 CPU = torch.device("cpu")
@@ -139,7 +140,7 @@ def test_ratio_is_that_of_each_round() -> None:
 
 def test_report_has_everybody(split: EncodedSplit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
-    monkeypatch.setattr(benchmark_training, "PEAK_SIZE", 64)
+    monkeypatch.setattr(devices, "RATE_SIZE", 64)
     monkeypatch.delitem(PEERS, "Hugging Face Marian")
 
     def not_installed(config: TransformerConfig) -> nn.Module:

@@ -1,15 +1,20 @@
 """`doctor`: facts about this machine, and sentences that follow from them."""
 
 import json
+import platform
 import subprocess
 import sys
 from importlib.metadata import version
 
+import pytest
 import torch
 
 from annotated_transformer.cli import main
 from annotated_transformer.cli.doctor import lock, training_gb, what_that_allows
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.errors import CallError
 from annotated_transformer.exercises.instructor import ALL_WALLS
+from annotated_transformer.training import devices
 
 
 def test_the_report_is_json_alone_and_true(capsys):
@@ -32,6 +37,32 @@ def test_the_report_for_people_has_every_part(capsys):
 
 def test_the_memory_of_training_is_16_bytes_a_parameter():
     assert training_gb("base", 37_000) == 63_045_632 * 16 / 1e9
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("name", devices.CGROUP_LIMITS)
+def test_a_containers_limit_decides_what_fits(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(devices, "CGROUP", tmp_path)
+    whole = devices.memory_of(CPU)
+    assert whole is not None
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    for unlimited in ("max\n", f"{2**63 - 4096}\n"):
+        file.write_text(unlimited)
+        assert devices.memory_of(CPU) == whole
+    file.write_text("1000000\n")
+    assert devices.memory_of(CPU) == 1_000_000
+    with pytest.raises(CallError, match=r"cpu has 0: choose a smaller --preset"):
+        devices.refuse_what_cannot_fit(TransformerConfig.preset("tiny", 10_000), CPU)
+
+
+def test_the_processor_is_named_as_the_system_names_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(devices, "CPU_INFO", tmp_path / "cpuinfo")
+    assert devices.processor_name() == (platform.processor() or platform.machine())
+    devices.CPU_INFO.write_text("processor : 0\nmodel name : A Processor: 2 GHz\nflags : x\n")
+    assert devices.processor_name() == "A Processor: 2 GHz"
 
 
 def test_versions_that_are_not_the_locks_are_named(tmp_path):

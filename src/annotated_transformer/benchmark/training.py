@@ -16,10 +16,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from annotated_transformer.benchmark.contestants import OURS, PRECISIONS, Contestant, line_up
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, token_batches
+from annotated_transformer.training.devices import matrix_rate
 from annotated_transformer.training.settings import Precision
 from annotated_transformer.training.step import Part, count_tokens
 
-PEAK_SIZE = 2048  # rows and columns of the matrices whose product shows the peak
 WARM_UP = 2  # rounds that do not count
 
 Progress = Callable[[int, int], None]  # rounds done, and of how many
@@ -120,7 +120,7 @@ def measure_training(
             seconds[one.name, one.precision].append(took)
             losses[one.name, one.precision] = loss
         for precision in PRECISIONS:
-            peaks[precision].append(peak_rate(precision, device))
+            peaks[precision].append(matrix_rate(device, precision))
         operations.append(count_operations(contestants[0], indices))
         tokens.append(count_tokens(split, [Part(list(indices), 0, 0)], config.pad_id)[1])
         if progress is not None:
@@ -186,15 +186,6 @@ def wait_for(device: torch.device) -> None:
     """Until a GPU has done what it was given; a CPU always has."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
-
-
-def peak_rate(precision: Precision, device: torch.device) -> float:
-    """Operations a second of one large matrix product, the best that this machine does."""
-    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    a, b = (torch.randn(PEAK_SIZE, PEAK_SIZE, device=device, dtype=dtype) for _ in "ab")
-    a @ b
-    best = min(timed(lambda _: float((a @ b)[0, 0]), (), device)[0] for _ in range(3))
-    return 2 * PEAK_SIZE**3 / best
 
 
 def count_operations(one: Contestant, indices: Sequence[int]) -> float:

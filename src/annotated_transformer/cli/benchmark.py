@@ -1,7 +1,6 @@
 """`annotated-transformer benchmark`: this package beside others, on this machine."""
 
 import argparse
-import platform
 import sys
 from pathlib import Path
 
@@ -49,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure each size and print it as soon as it is known."""
     from annotated_transformer.benchmark.training import as_text, measure_training
     from annotated_transformer.data import Vocabulary, encode_split, load_corpus
-    from annotated_transformer.training.devices import choose_device
+    from annotated_transformer.training.devices import choose_device, processor_name
 
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -60,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     split = encode_split(train, vocabulary)
     machine = {
         "torch": torch.__version__,
-        "processor": platform.machine(),
+        "processor": processor_name(),
         "device": str(device),
         "threads": torch.get_num_threads(),
         "corpus": corpus.name,

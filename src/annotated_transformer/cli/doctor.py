@@ -6,7 +6,6 @@ import platform
 import re
 import shutil
 import sys
-import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,19 @@ from annotated_transformer import __version__
 from annotated_transformer.cli.options import add_format, print_json, print_lines
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data.multi30k import cache_folder, verify_multi30k
-from annotated_transformer.training.devices import choose_device, choose_precision, has_bf16
+from annotated_transformer.training.devices import (
+    BYTES_A_PARAMETER,
+    choose_device,
+    choose_precision,
+    has_bf16,
+    matrix_rate,
+    memory_of,
+    processor_name,
+)
 from annotated_transformer.transformer import Transformer
 
 OLDEST_PYTHON = (3, 11)
-GIGABYTE = 1e9
-TRAINING_BYTES = 16  # a parameter in fp32: itself, its gradient and Adam's two moments
+GIGA = 1e9
 PRESETS = (("tiny", 10_000), ("small", 10_000), ("base", 37_000), ("big", 37_000))
 LOCK = Path(__file__).parents[3] / "requirements-lock.txt"  # there in a clone, not in an install
 
@@ -45,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         "python": python(),
         "torch": pytorch(),
         "devices": devices(),
-        "memory_gb": memory_gb(),
+        "memory_gb": memory_gb(torch.device("cpu")),
         "data": data(),
         "lock": lock(LOCK),
         "grading": grading(),
@@ -81,7 +87,7 @@ def pytorch() -> dict[str, Any]:
 
 def devices() -> list[dict[str, Any]]:
     """Every kind of device there is, with the speed of its matrix products."""
-    found = [{"name": "cpu", "model": platform.processor() or platform.machine()}]
+    found = [{"name": "cpu", "model": processor_name()}]
     if torch.cuda.is_available():
         found.append({"name": "cuda", "model": torch.cuda.get_device_name()})
     if torch.backends.mps.is_available():
@@ -90,33 +96,17 @@ def devices() -> list[dict[str, Any]]:
     for entry in found:
         device = torch.device(entry["name"])
         bf16 = has_bf16(device)
-        speeds = {"fp32": matrix_gflops(device, torch.float32)}
+        speeds = {"fp32": matrix_rate(device, "fp32") / GIGA}
         if bf16:
-            speeds["bf16"] = matrix_gflops(device, torch.bfloat16)
+            speeds["bf16"] = matrix_rate(device, "bf16") / GIGA
         report.append({**entry, "bf16_in_hardware": bf16, "gflops": speeds})
     return report
 
 
-def matrix_gflops(device: torch.device, dtype: torch.dtype, size: int = 1024) -> float:
-    """The best of a few products of two square matrices, in 10^9 operations a second."""
-    a = torch.ones(size, size, device=device, dtype=dtype)
-    best = float("inf")
-    for _ in range(6):
-        began = time.perf_counter()
-        (a @ a)[0, 0].item()  # waits for the device
-        best = min(best, time.perf_counter() - began)
-    return 2 * size**3 / best / 1e9
-
-
-def memory_gb() -> float | None:
-    """This machine's memory, or what a container grants of it; None where it does not tell."""
-    try:
-        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
-        return None
-    limit = Path("/sys/fs/cgroup/memory.max")
-    granted = limit.read_text("utf-8").strip() if limit.is_file() else ""
-    return (min(total, int(granted)) if granted.isdigit() else total) / GIGABYTE
+def memory_gb(device: torch.device) -> float | None:
+    """What the device has, or a container grants; None where it does not tell."""
+    memory = memory_of(device)
+    return None if memory is None else memory / GIGA
 
 
 def data() -> dict[str, Any]:
@@ -132,7 +122,7 @@ def data() -> dict[str, Any]:
         "copy": "embedded",
         "multi30k": multi30k,
         "cache": str(folder.parent),
-        "free_gb": shutil.disk_usage(parent).free / GIGABYTE,
+        "free_gb": shutil.disk_usage(parent).free / GIGA,
     }
 
 
@@ -181,7 +171,7 @@ def what_that_allows(report: dict[str, Any]) -> list[str]:
     )
     memory = report["memory_gb"]
     if device.type == "cuda":
-        memory = torch.cuda.get_device_properties(device).total_memory / GIGABYTE
+        memory = memory_gb(device)
     for preset, vocab_size in PRESETS:
         needed = training_gb(preset, vocab_size)
         verdict = "" if memory is None else " It fits." if needed < memory else " It does not fit."
@@ -211,7 +201,7 @@ def training_gb(preset: str, vocab_size: int) -> float:
     """Memory of a model in training, without activations."""
     with torch.device("meta"):  # shapes only, no memory
         model = Transformer(TransformerConfig.preset(preset, vocab_size))
-    return model.num_parameters() * TRAINING_BYTES / GIGABYTE
+    return model.num_parameters() * BYTES_A_PARAMETER / GIGA
 
 
 def as_text(report: dict[str, Any]) -> list[str]:

@@ -4,12 +4,12 @@ import os
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from annotated_transformer.errors import CallError
+from annotated_transformer.training.devices import processor_name
 
 PACKAGES = ("annotated-transformer", "torch", "numpy", "tokenizers", "sacrebleu", "sacremoses")
 
@@ -17,7 +17,7 @@ PACKAGES = ("annotated-transformer", "torch", "numpy", "tokenizers", "sacrebleu"
 def hardware() -> dict[str, Any]:
     """The machine, as far as it tells."""
     values: dict[str, Any] = {
-        "processor": _processor_name(),
+        "processor": processor_name(),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
     }
@@ -29,15 +29,6 @@ def hardware() -> dict[str, Any]:
             torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())
         ]
     return values
-
-
-def _processor_name() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text("utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def software() -> dict[str, str]:

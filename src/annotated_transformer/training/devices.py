@@ -1,6 +1,9 @@
-"""Which device and precision a machine offers."""
+"""What a machine offers: device, precision, memory, speed."""
 
 import os
+import platform
+import time
+from pathlib import Path
 
 import torch
 
@@ -9,6 +12,10 @@ from annotated_transformer.errors import CallError
 from annotated_transformer.training.settings import Precision
 
 BYTES_A_PARAMETER = 16  # weight, gradient, two moments of Adam, in float32
+RATE_SIZE = 2048  # rows and columns of the matrices whose product shows the speed
+CPU_INFO = Path("/proc/cpuinfo")
+CGROUP = Path("/sys/fs/cgroup")
+CGROUP_LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of versions 2 and 1
 
 
 def choose_device(name: str) -> torch.device:
@@ -45,12 +52,39 @@ def has_bf16(device: torch.device) -> bool:
 
 
 def memory_of(device: torch.device) -> int | None:
-    """Bytes of memory that the device has, all in all; None where it does not tell."""
+    """Bytes of memory that the device has, all in all, or that a container grants of the machine's.
+
+    None where it does not tell.
+    """
     if device.type == "cuda":
         return torch.cuda.get_device_properties(device).total_memory
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:  # as on Windows
+        return None
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    files = [CGROUP / name for name in CGROUP_LIMITS]
+    limits = [file.read_text("utf-8").strip() for file in files if file.is_file()]
+    return min([total, *(int(limit) for limit in limits if limit.isdigit())])  # or "max": none
+
+
+def processor_name() -> str:
+    """The processor's model, as the system names it."""
+    if CPU_INFO.exists():
+        for line in CPU_INFO.read_text("utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def matrix_rate(device: torch.device, precision: Precision) -> float:
+    """Operations a second of one large matrix product: the best of three, after one to warm up."""
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    a, b = (torch.randn(RATE_SIZE, RATE_SIZE, device=device, dtype=dtype) for _ in "ab")
+    seconds = []
+    for _ in range(4):
+        began = time.perf_counter()
+        (a @ b)[0, 0].item()  # waits for the device
+        seconds.append(time.perf_counter() - began)
+    return 2 * RATE_SIZE**3 / min(seconds[1:])
 
 
 def refuse_what_cannot_fit(model: TransformerConfig, device: torch.device) -> None:
