@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from annotated_transformer.cli import doctor
 from annotated_transformer.data import load_corpus, multi30k
+from annotated_transformer.data.published import verify
 from annotated_transformer.errors import CallError
 from local_server import Server, digest, server
 
@@ -51,11 +53,15 @@ def test_fetched_into_the_cache_and_read(
     assert corpus["train"].target[7] == "ein Mann Nummer 7 geht ."
     assert corpus.origin["published"] is True
     assert corpus.origin["commit"] == "0" * 40
-    assert multi30k.cache_folder() == tmp_path / "multi30k-000000000000"
+    assert multi30k.multi30k().folder == tmp_path / "multi30k-000000000000"
     assert len(server.ranges) == 4
     load_corpus("multi30k")
     assert len(server.ranges) == 4
-    assert multi30k.verify_multi30k() == dict.fromkeys(list(TEXTS)[:4], "ok")
+    corpus = multi30k.multi30k()
+    assert verify(corpus, corpus.folder) == dict.fromkeys(list(TEXTS)[:4], "ok")
+    assert doctor.data()["multi30k"] == "fetched"
+    (corpus.folder / "val.de").unlink()
+    assert doctor.data()["multi30k"] == "not fetched"
 
 
 def test_a_changed_copy_is_read_and_said(tmp_path: Path, pinned: dict[str, Any]) -> None:
@@ -66,7 +72,7 @@ def test_a_changed_copy_is_read_and_said(tmp_path: Path, pinned: dict[str, Any])
     assert load_corpus("multi30k", data_dir=tmp_path).origin["published"] is False
     (tmp_path / "val.en").unlink()
     (tmp_path / "val.de").unlink()
-    assert multi30k.verify_multi30k(tmp_path) == {
+    assert verify(multi30k.multi30k(), tmp_path) == {
         "train.en": "ok",
         "train.de": "ok",
         "val.en": "missing",

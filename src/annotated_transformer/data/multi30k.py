@@ -15,7 +15,7 @@ from typing import Any
 
 from annotated_transformer.data.corpus import ParallelCorpus
 from annotated_transformer.data.folder import read_folder
-from annotated_transformer.data.published import Published, Source, get, say_origin, verify
+from annotated_transformer.data.published import Published, Source, get, say_origin
 from annotated_transformer.errors import CallError
 
 TERMS = (
@@ -65,19 +65,6 @@ def unpack_all(fetched: Path, made: Path) -> None:
     for packed in fetched.glob("*.gz"):
         with gzip.open(packed) as source, (made / packed.name.removesuffix(".gz")).open("wb") as to:
             shutil.copyfileobj(source, to)
-
-
-def cache_folder() -> Path:
-    """Where fetched files are kept, in whatever languages."""
-    return multi30k().folder
-
-
-def verify_multi30k(
-    directory: Path | None = None, languages: Sequence[str] = ("en", "de")
-) -> dict[str, str]:
-    """Text file name -> "ok", "missing" or "differs" from what was published."""
-    corpus = multi30k(languages)
-    return verify(corpus, directory or corpus.folder)
 
 
 def load_multi30k(
