@@ -80,12 +80,6 @@ def one_a_line(text: str) -> Iterator[str]:
             tree = []
 
 
-def load_trees(data_dir: Path | str | None = None) -> dict[str, list[Tree]]:
-    """The trees of train, valid and test, from a folder or fetched into the cache."""
-    folder = Path(data_dir) if data_dir else get(gum())
-    return {split: trees for split, (trees, _) in read_splits(folder).items()}
-
-
 def load_gum(
     data_dir: Path | str | None = None, source: str = "en", target: str = TREES
 ) -> ParallelCorpus:
