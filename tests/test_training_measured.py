@@ -13,6 +13,8 @@ from annotated_transformer.data import encode_split
 from annotated_transformer.experiments import training_measured as measured
 from annotated_transformer.experiments.training_measured import multi30k
 from annotated_transformer.likelihood import teacher_forced
+from annotated_transformer.training import TrainingConfig
+from annotated_transformer.training.step import Part, add_gradients, count_tokens
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 SMALL = measured.Recipe(
@@ -46,6 +48,18 @@ def test_the_loop_is_adam_at_the_rate_of_the_schedule(data, smoothing):
     ours, trained = measured.train(pairs, vocabulary, recipe)
     assert np.allclose(ours, losses, atol=1e-3)
     assert not trained.training
+
+
+def test_the_gradients_are_those_of_the_packages_step(data):
+    _, vocabulary, pairs = data
+    model, twin = (SMALL.model(len(vocabulary)) for _ in "12")
+    batch = next(measured.endless_batches(pairs, SMALL.max_tokens, SMALL.seed))
+    measured.batch_loss(model, batch, SMALL).backward()
+    parts = [Part(batch.indices, 0, 0)]
+    target, _ = count_tokens(pairs, parts, vocabulary.pad_id)
+    add_gradients(twin, TrainingConfig(steps=1, label_smoothing=0.1), pairs, parts, target)
+    for ours, theirs in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(ours.grad, theirs.grad)
 
 
 def test_both_ways_to_the_loss_are_one_training(data):

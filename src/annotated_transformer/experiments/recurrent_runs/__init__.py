@@ -27,7 +27,7 @@ from annotated_transformer.data import (
     make_batch,
 )
 from annotated_transformer.experiments.recurrent import Asks, Kind, RecurrentTranslator
-from annotated_transformer.shipped import FOLDER as SHIPPED
+from annotated_transformer.shipped import load_vocabulary
 
 RECORD = Path(__file__).resolve().parent / "record.json"
 # Words of the source, the full stop not counted: the classes in which quality is given.
@@ -72,7 +72,7 @@ class Score:
 def load_data(train: int = 16_000, test: int = 600) -> tuple[ParallelCorpus, Vocabulary]:
     """A part of the grammar corpus, and the vocabulary of the shipped translator."""
     corpus = generate_corpus(seed=0, train=train, valid=300, test=test)
-    return corpus, Vocabulary.load(SHIPPED / "tokenizer.json")
+    return corpus, load_vocabulary()
 
 
 def train(

@@ -1,9 +1,11 @@
 """Small translators, trained in a moment on the grammar corpus: what chapter 8 measures.
 
-One loop, `training`, trains them all; it is the package's own step (`training/step.py`) without the
-run directory around it. `record.json` holds runs with and without label smoothing, several seeds
-each, which do not fit into a chapter;
-`python -m annotated_transformer.experiments.training_measured` makes it anew.
+One loop, `training`, trains them all. It is a short one of its own: batches, loss, schedule and
+Adam's settings are the package's, and so are the gradients, those of `training/step.py` to the bit.
+It leaves out what a long run needs: steps of several batches, bfloat16, checkpoints.
+
+`record.json` holds runs with and without label smoothing, several seeds each, which do not fit into
+a chapter; `python -m annotated_transformer.experiments.training_measured` makes it anew.
 """
 
 import json
@@ -33,7 +35,7 @@ from annotated_transformer.experiments.seeding import seeded
 from annotated_transformer.likelihood import split_likelihood, teacher_forced
 from annotated_transformer.masks import padding_mask
 from annotated_transformer.scoring import cased_bleu
-from annotated_transformer.shipped import FOLDER as SHIPPED
+from annotated_transformer.shipped import load_vocabulary
 from annotated_transformer.training import (
     LearningRateSchedule,
     label_smoothing_loss,
@@ -122,7 +124,7 @@ class Score:
 def load_data(train: int = 16_000, test: int = 400) -> tuple[ParallelCorpus, Vocabulary]:
     """A part of the grammar corpus, and the vocabulary of the shipped translator."""
     corpus = generate_corpus(seed=0, train=train, valid=200, test=test)
-    return corpus, Vocabulary.load(SHIPPED / "tokenizer.json")
+    return corpus, load_vocabulary()
 
 
 def endless_batches(
