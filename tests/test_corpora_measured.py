@@ -55,15 +55,20 @@ def test_sentence_batches_hold_each_index_once(lengths: measured.Lengths, size: 
 def test_batches_are_measured_as_loops_would(lengths: measured.Lengths, size: int) -> None:
     batches = measured.sentence_batches(range(len(lengths)), size)
     found = measured.measure_batches(lengths, batches)
-    filled, padded, positions = [0, 0], [0, 0], []
+    filled, padded, tensors = [0, 0], [0, 0], []
     for batch in batches:
         longest = [max(lengths[index][side] for index in batch) for side in (0, 1)]
-        positions.append(len(batch) * max(longest))
+        tensors.append((len(batch) * max(longest), sum(lengths[index][1] for index in batch)))
         for side in (0, 1):
             filled[side] += sum(lengths[index][side] for index in batch)
             padded[side] += len(batch) * longest[side]
     assert found["waste"] == pytest.approx([1 - filled[s] / padded[s] for s in (0, 1)])
-    assert found["positions"] == [min(positions), max(positions)]
+    if len(tensors) > 1:
+        tensors.remove(min(tensors))  # what was left over
+    assert found["positions"] == [min(tensors)[0], max(tensors)[0]]
+    mean = sum(tokens for _, tokens in tensors) / len(tensors)
+    variance = sum((tokens - mean) ** 2 for _, tokens in tensors) / len(tensors)
+    assert found["spread"] == pytest.approx(variance**0.5 / mean)
     assert found["batches"] == len(batches)
     assert found["sentences"] == [min(map(len, batches)), max(map(len, batches))]
 

@@ -70,6 +70,12 @@ def test_the_largest_budget_is_used() -> None:
     assert sorted(map(len, token_batches([(4, 4)] * 10, 16, seed=0, epoch=0))) == [2, 4, 4]
 
 
+def test_a_batch_forgets_the_width_of_the_one_before() -> None:
+    """Sorted by the source, so narrow targets come after a wide one."""
+    lengths = [(1, 16)] + [(2, 2)] * 8
+    assert sorted(map(len, token_batches(lengths, 16, seed=0, epoch=0))) == [1, 8]
+
+
 def test_a_budget_below_the_longest_sentence() -> None:
     with pytest.raises(CallError, match=r"may hold 8 tokens and the longest sentence has 11"):
         token_batches([(3, 4), (5, 11)], 8, seed=0, epoch=0)

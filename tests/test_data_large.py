@@ -143,6 +143,11 @@ def test_mapped_batches_are_the_held_ones_to_the_bit(
     assert list(many.indices) == few.indices
     assert (len(many), many.skipped) == (len(few), few.skipped)
     assert (few.skipped > 0) == (max_length is not None)
+    whole = encode_split(held["train"], vocabulary)
+    assert list(whole.indices) == list(range(len(held["train"])))  # every pair once
+    assert few.indices == [
+        index for index in whole.indices if max(whole.lengths[index]) <= (max_length or 10**6)
+    ]
     assert [tuple(pair) for pair in many.lengths] == few.lengths
     for epoch in (0, 1):
         batches = [list(batches_of(each, 512, seed=3, epoch=epoch)) for each in (few, many)]

@@ -24,6 +24,7 @@ from annotated_transformer.training.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
+from toy_run import write_corpus
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of a POSIX system")
 COMMAND = [sys.executable, "-m", "annotated_transformer.cli"]
@@ -219,6 +220,50 @@ def test_a_checkpoint_that_is_a_pickle_is_never_opened_as_one(stopped, capsys):
 def test_resuming_with_another_configuration(stopped, capsys, options, named):
     assert train(stopped, "--resume", *options) == 2
     refused(capsys, named, "contradicts")
+
+
+@pytest.mark.parametrize("side", ["en", "de"])
+def test_resuming_with_other_sentences(tmp_path, capsys, side):
+    data, run_dir = write_corpus(tmp_path / "corpus"), tmp_path / "run"
+    options = ["--data-dir", str(data), "--preset", "tiny/N=1,d_model=8,d_ff=8,h=2"]
+    assert train(run_dir, *options, "--steps", "2", "--device", "cpu") == 0
+    text = (data / f"train.{side}").read_text()
+    (data / f"train.{side}").write_text(text.replace("dog", "cat").replace("Hund", "Kater"))
+    assert train(run_dir, "--resume") == 2
+    refused(capsys, "train sentences are no longer those", "--data-dir")
+
+
+def test_resuming_what_has_a_model_but_no_checkpoint(finished, tmp_path, capsys):
+    """A folder that was shared, or a run whose checkpoints were deleted to save room."""
+    run_dir = tmp_path / "run"
+    shutil.copytree(finished, run_dir)
+    shutil.rmtree(run_dir / "checkpoints")
+    before = {path.name: path.read_bytes() for path in run_dir.iterdir() if path.is_file()}
+    assert train(run_dir, "--resume") == 2
+    refused(capsys, "no checkpoint to go on from", "nothing is overwritten")
+    assert before == {path.name: path.read_bytes() for path in run_dir.iterdir() if path.is_file()}
+
+
+def test_a_run_directory_that_cannot_be_made(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert train(tmp_path / "file" / "run", *RECIPE) == 1
+    refused(capsys, "cannot be made", "another --run-dir")
+
+
+def test_a_run_too_short_for_a_step(tmp_path, capsys):
+    recipe = RECIPE.copy()
+    recipe[recipe.index("--steps") : recipe.index("--steps") + 2] = ["--minutes", "1e-9"]
+    assert train(tmp_path / "run", *recipe) == 1
+    refused(capsys, "before the first step", "--minutes")
+    assert not (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_a_run_that_ends_within_an_epoch_is_validated_and_says_what_it_averaged(tmp_path, capsys):
+    short = ["--steps", "9", "--keep", "3"]
+    assert train(tmp_path / "run", *RECIPE, *short) == 0
+    last = RunDirectory(tmp_path / "run").read_metrics()[-1]
+    assert (last["event"], last["step"], last["epoch"]) == ("valid", 9, 0)
+    assert "the model is the mean of 2 of the 3 checkpoints asked for" in capsys.readouterr().err
 
 
 def test_a_damaged_configuration(stopped, capsys):

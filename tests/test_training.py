@@ -120,6 +120,16 @@ def test_the_projected_loss_equals_the_plain_one_with_its_gradients(rows, vocab,
     torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-9)
 
 
+def test_the_softmax_of_the_projected_loss_is_in_float32():
+    """Row by row, where rounding to bfloat16 does not average out."""
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.randn(100, 16, generator=generator).bfloat16()
+    for row in torch.randn(30, 1, 16, generator=generator).bfloat16():
+        logits, target = (row @ weight.T).float(), torch.tensor([7])
+        loss = projected_label_smoothing_loss(row, weight, target, eps=0.0)
+        torch.testing.assert_close(loss, functional.cross_entropy(logits, target))
+
+
 def test_the_lowest_smoothed_loss_of_the_paper():
     """The smoothed loss cannot fall below the entropy of its target: 1.3769 nats at V = 37,000."""
     vocab_size, eps = 37_000, 0.1

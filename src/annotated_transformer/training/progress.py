@@ -49,6 +49,13 @@ class Progress:
         """Say why the run ends before its time."""
         self._write(f"no validation was better than that of step {step} ({measure} {value:g})")
 
+    def averaged(self, available: int, wanted: int) -> None:
+        """Say that the run was too short for all the checkpoints that should be averaged."""
+        self._write(
+            f"the model is the mean of {available} of the {wanted} checkpoints asked for: "
+            "there are no more"
+        )
+
     def warned(self, text: str) -> None:
         """Say that something is not as it should be."""
         self._write(f"warning: {text}")

@@ -82,8 +82,14 @@ class RunDirectory:
 
         Raises:
             CallError: if another process trains in it.
+            WorkError: if it cannot be made.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WorkError(
+                f"the folder {self.path} cannot be made ({error.strerror}): name another --run-dir."
+            ) from error
         try:
             with FileLock(self.path / ".lock", timeout=0):
                 yield

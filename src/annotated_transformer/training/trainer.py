@@ -173,6 +173,13 @@ class Trainer:
                     self._end_epoch()
                 if self._done(planned) >= 1:
                     break
+        if self.state.step == 0:
+            raise WorkError(
+                f"{self.settings.minutes:g} minutes were over before the first step: begin a new "
+                "run with more --minutes."
+            )
+        if self.workers.is_first and not self.journal.has_validated(self.state.step):
+            self._validate(self.state.epoch)  # the run ends within an epoch
         self._save()
         if self.workers.is_first:
             self._choose_final_weights()
@@ -207,13 +214,13 @@ class Trainer:
     def _choose_final_weights(self) -> None:
         """Make model.safetensors what the settings ask for."""
         if self.settings.final == "best":
-            if not self.journal.has_validated(self.state.step):  # the run ends within an epoch
-                self._validate(self.state.epoch)
             use_best(self.directory)
             return
         wanted = 1 if self.settings.final == "last" else self.settings.average
         available = len(list_checkpoints(self.directory.checkpoints))
         average_checkpoints(self.directory, min(wanted, available))
+        if available < wanted:
+            self.progress.averaged(available, wanted)
 
     def _done(self, planned: int | None) -> float:
         """Share of the run that is done; 1 or more ends it."""
@@ -312,9 +319,15 @@ class Trainer:
             The step it was written at; 0 if there is none.
 
         Raises:
+            CallError: if the folder holds a model, but no checkpoint to go on from.
             WorkError: if the checkpoint is damaged or another model's.
         """
         path = latest_checkpoint(self.directory.checkpoints)
+        if path is None and self.directory.model_file.exists():
+            raise CallError(
+                f"{self.directory.path} holds a finished model and no checkpoint to go on from, "
+                "and nothing is overwritten: begin a new run with another --run-dir."
+            )
         if path is not None:
             checkpoint = load_checkpoint(path)
             self.state = restore_snapshot(checkpoint, path, self.model, self.optimizer, self.device)
