@@ -16,7 +16,9 @@ def label_smoothing_loss(
 ) -> Tensor:
     """Cross-entropy against (1 - eps) * one-hot + eps / V, the mean over real tokens.
 
-    The uniform part includes every token, as in Szegedy et al. (2016), which section 5.4 cites.
+    The uniform part includes every token, as in Szegedy et al. (2016), which section 5.4 cites. The
+    exercise `training.label_smoothing_loss` asks for another convention, that of The Annotated
+    Transformer: eps / (V - 2) for every token but the target and padding.
 
     Args:
         logits: (batch, n, V).
@@ -59,7 +61,12 @@ def projected_label_smoothing_loss(
 
 
 class _ProjectedLoss(torch.autograd.Function):
-    """Forward makes loss and gradients together; backward only scales them."""
+    """Forward makes loss and gradients together; backward only scales them.
+
+    To be deleted when the chunks of `torch.nn.functional.linear_cross_entropy` take label smoothing
+    and every torch that this package allows has it: it is there since 2.13, but with
+    label_smoothing above 0 it warns and makes the logits of all rows at once.
+    """
 
     @staticmethod
     def forward(
