@@ -1,4 +1,14 @@
-"""Training (section 5): the recipe, the loop, and runs that survive being killed."""
+"""Training (section 5): the recipe, the loop, and runs that survive being killed.
+
+Where the paper's sections are:
+
+    5.1  batches by length and tokens   data/batching.py; `step` for a batch in several parts
+    5.3  learning rate; Adam            `schedule`; `settings` (betas, epsilon), `trainer`
+    5.4  label smoothing; dropout       `label_smoothing`; residual.py and embeddings.py
+    6.1  mean of checkpoints            `checkpoints` (average_weights)
+
+All other modules are the engine: checkpoints, resuming, several processes, devices, the journal.
+"""
 
 from annotated_transformer.training.label_smoothing import (
     label_smoothing_loss,
