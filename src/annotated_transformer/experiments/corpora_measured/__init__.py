@@ -96,17 +96,25 @@ def measure_batches(lengths: Lengths, batches: Batches) -> dict[str, Any]:
 
     Returns:
         "batches": their number. "waste": share of positions that are padding, for source and
-        target. "sentences" and "positions" (padded, of the larger side): least and most in a batch.
+        target. "sentences": least and most in a batch. "positions" (padded, of the larger side):
+        least and most in a batch; "spread" (of the real target tokens of a batch): standard
+        deviation over mean. Both leave out the smallest tensor of several: the sentences that are
+        left over at the end make a batch, too, and it says nothing about the way.
     """
     table = np.asarray(lengths)  # (pairs, 2)
     waste = padding_waste(lengths, batches)
     sizes = [len(batch) for batch in batches]
-    positions = [len(batch) * int(table[list(batch)].max()) for batch in batches]
+    counted = sorted(
+        (len(batch) * int(table[list(batch)].max()), int(table[list(batch), 1].sum()))
+        for batch in batches
+    )
+    positions, tokens = zip(*(counted[1:] or counted), strict=True)
     return {
         "batches": len(batches),
         "waste": [waste.source, waste.target],
         "sentences": [min(sizes), max(sizes)],
-        "positions": [min(positions), max(positions)],
+        "positions": [positions[0], positions[-1]],
+        "spread": float(np.std(tokens) / np.mean(tokens)),
     }
 
 
