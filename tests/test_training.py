@@ -164,6 +164,23 @@ def test_byte_dropout_is_still_in_evaluation():
     assert dropout(x) is x
 
 
+# --- starting values
+
+
+def test_the_initial_gain_shrinks_the_four_matrices_of_the_branches_alone(tmp_path, corpus):
+    plain = build_trainer(tmp_path / "plain", corpus).model
+    shrunk = dict(
+        build_trainer(tmp_path / "shrunk", corpus, init_gain=0.5).model.named_parameters()
+    )
+    inside = ("value_projection.weight", "output_projection.weight", "inner.weight", "outer.weight")
+    changed = 0
+    for name, parameter in plain.named_parameters():
+        is_inside = name.endswith(inside)
+        changed += is_inside
+        assert torch.equal(shrunk[name], parameter * (0.5 if is_inside else 1)), name
+    assert changed == 2 + 2 + 2 * 2 + 2  # the encoder's layer, and the decoder's
+
+
 # --- the loop
 
 

@@ -9,6 +9,7 @@ DECIDED = (
     "learning_rate",
     "decay",
     "clip_norm",
+    "init_gain",
     "byte_dropout",
     "final",
     "stop_after",

@@ -34,6 +34,8 @@ class TrainingConfig:
         adam_eps: Adam's epsilon, likewise.
         clip_norm: a gradient whose norm over all weights is longer is shortened to this; None
             leaves all as they are. A departure.
+        init_gain: the starting values of the residual branches' matrices are multiplied by this
+            (`initial_gain`). A departure.
         seed: of the starting values, the dropout and the order of the batches.
         precision: "fp32", or "bf16" for the matrix products.
         byte_dropout: dropout probabilities rounded to 1/256, faster on a CPU. A departure.
@@ -65,6 +67,7 @@ class TrainingConfig:
     betas: tuple[float, float] = (0.9, 0.98)
     adam_eps: float = 1e-9
     clip_norm: float | None = None
+    init_gain: float = 1.0
     seed: int = 0
     precision: Precision = "fp32"
     byte_dropout: bool = False
@@ -87,7 +90,8 @@ class TrainingConfig:
                 f"The length of the run is given by {' and '.join(given) or 'nothing'}: "
                 "exactly one of steps, epochs and minutes is expected."
             )
-        for name in ("minutes", "learning_rate", "clip_norm", "label_smoothing", "decay"):
+        finite = ("minutes", "learning_rate", "clip_norm", "init_gain", "label_smoothing", "decay")
+        for name in finite:
             if not math.isfinite(getattr(self, name) or 0.0):
                 raise ValueError(f"{name} = {getattr(self, name)}: a finite number is expected.")
         for name in (*given, "max_tokens", "warmup", "keep", "average", "max_length", "vocab_size"):
@@ -103,7 +107,7 @@ class TrainingConfig:
         for name in ("label_smoothing", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: 0 to 1 is expected.")
-        for name in ("checkpoint_every", "learning_rate", "clip_norm", "stop_after"):
+        for name in ("checkpoint_every", "learning_rate", "clip_norm", "init_gain", "stop_after"):
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise ValueError(f"{name} = {value}: it must be positive.")
         for name, choices in CHOICES.items():

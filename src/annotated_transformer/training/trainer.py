@@ -24,6 +24,7 @@ from annotated_transformer.training.checkpoints import (
     save_stop,
 )
 from annotated_transformer.training.distributed import ALONE, Workers
+from annotated_transformer.training.initial_gain import shrink_branches
 from annotated_transformer.training.journal import Journal
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import (
@@ -57,6 +58,8 @@ def build_model(config: RunConfig, device: torch.device) -> Transformer:
     """The model of a run with its starting values, which follow from the seed."""
     torch.manual_seed(config.training.seed)
     model = Transformer(config.model).to(device)
+    if config.training.init_gain != 1:
+        shrink_branches(model, config.training.init_gain)
     if config.training.byte_dropout:
         use_byte_dropout(model)
     if config.training.compile:

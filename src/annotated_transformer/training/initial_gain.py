@@ -1,0 +1,26 @@
+"""Smaller starting values in the residual branches: a named departure that steadies post-norm.
+
+What a sub-layer adds at the start is then small beside what passes it by, so the first steps can be
+larger. Wang et al. (2022), "DeepNet", shrink the same four matrices of each layer, and how much by
+its depth; here it is one number for all.
+"""
+
+import torch
+
+from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.feed_forward import FeedForward
+from annotated_transformer.transformer import Transformer
+
+
+def shrink_branches(model: Transformer, gain: float) -> None:
+    """Multiply W^V, W^O, W_1 and W_2 of every sub-layer by `gain`, in place."""
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            shrunk = (module.value_projection, module.output_projection)
+        elif isinstance(module, FeedForward):
+            shrunk = (module.inner, module.outer)
+        else:
+            continue
+        with torch.no_grad():
+            for linear in shrunk:
+                linear.weight *= gain
