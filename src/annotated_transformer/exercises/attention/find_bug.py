@@ -3,11 +3,11 @@
 Which five faults appear, in which order and under which letters is drawn per learner.
 """
 
-import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
+from annotated_transformer.exercises import drawn_faults
+from annotated_transformer.exercises.drawn_faults import Fault, says
+from annotated_transformer.exercises.exercise import Exercise, Mistake
 
 SCALED = "    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))"
 FORBID = '    scores = scores.masked_fill(~mask, float("-inf"))'
@@ -16,21 +16,7 @@ ZEROS = "    weights = weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)"
 RETURN = "    return weights @ v, weights"
 
 
-@dataclass(frozen=True)
-class Fault:
-    """name: also the name of the same mistake in `attention.scaled_dot_product`.
-
-    described: the line of the table of letters. body: the listing. absent: what is there in a
-    listing without this fault. look: where to look in the listing with it.
-    """
-
-    name: str
-    described: str
-    body: tuple[str, ...]
-    absent: str
-    look: str
-
-
+# Each name is also that of the same mistake in `attention.scaled_dot_product`.
 FAULTS = (
     Fault(
         "scale-by-d_k",
@@ -101,7 +87,6 @@ FAULTS = (
         "Everything looks right, for ordinary masks. What if a whole row of it is False?",
     ),
 )
-LETTERS = "ABCDEFGH"
 EXPLANATION = (
     "Three questions find nearly every attention bug: do the rows of the weights sum to 1 "
     "(axis, order of mask and softmax), is a forbidden weight exactly 0 (sign and value of "
@@ -117,73 +102,41 @@ TWICE = (
 )
 
 
-@dataclass(frozen=True)
-class Draw:
-    """table: the faults by letter, A first. shown: the five faults that the listings have."""
-
-    table: tuple[Fault, ...]
-    shown: tuple[Fault, ...]
-
-    def letter(self, fault: Fault) -> str:
-        return LETTERS[self.table.index(fault)]
-
-    def answers(self) -> dict[str, str]:
-        return {_key(i): self.letter(fault) for i, fault in enumerate(self.shown)}
+class Draw(drawn_faults.Draw):
+    listing = "attend"
+    arguments = "q, k, v, mask"
 
 
-def _key(position: int) -> str:
-    return f"attend_{position + 1}"
-
-
-def _pick(faults: Sequence[Fault], *positions: int) -> tuple[Fault, ...]:
-    return tuple(faults[position] for position in positions)
-
-
-_PRINTED = Draw(_pick(FAULTS, 4, 2, 7, 0, 6, 1, 5, 3), _pick(FAULTS, 1, 5, 3, 2, 7))
+_PRINTED = Draw.of_places(FAULTS, (4, 2, 7, 0, 6, 1, 5, 3), (1, 5, 3, 2, 7))
 
 
 def _draw(seed: int) -> Draw:
-    if seed == 0:
-        return _PRINTED
-    draw = random.Random(seed)
-    return Draw(tuple(draw.sample(FAULTS, len(FAULTS))), tuple(draw.sample(FAULTS, 5)))
+    return Draw.of_seed(FAULTS, 5, seed) if seed else _PRINTED
 
 
 def listings(draw: Draw = _PRINTED) -> str:
     """The five functions as Python source."""
-    functions = []
-    for position, fault in enumerate(draw.shown):
-        lines = [f"def {_key(position)}(q, k, v, mask):", *fault.body]
-        functions.append("\n".join(lines))
-    return "\n\n".join(functions)
+    return draw.listings()
 
 
 def _statement(draw: Draw) -> str:
-    table = "\n".join(f"{draw.letter(fault)}: {fault.described}" for fault in draw.table)
     return (
         "Each of five attention functions has one fault. mask is boolean, True = may attend; a "
         "query that may attend to nothing should get zeros. Return a dictionary with the letter "
         "of the fault for 'attend_1' to 'attend_5'. Not every letter occurs.\n\n"
-        f"{table}\n\n{listings(draw)}"
+        f"{draw.table_and_listings()}"
     )
-
-
-def _says(answers: dict[str, str]) -> Candidate:
-    return lambda: dict(answers)
 
 
 def _mistakes(draw: Draw) -> tuple[Mistake, ...]:
     """Every wrong letter for every listing, with what is there and where to look instead."""
-    mistakes = []
-    for position, fault in enumerate(draw.shown):
-        for other in draw.table:
-            if other is fault:
-                continue
-            letter, key = draw.letter(other), _key(position)
-            sentence = f"`{key}` does not have fault {letter}: there, {_absent(fault, other)}. "
-            name = f"{key}-is-not-{other.name}"
-            mistakes.append(Mistake(name, _says({key: letter}), sentence + fault.look))
-    return tuple(mistakes)
+    return tuple(
+        draw.wrong_letters(
+            lambda key, fault, other: (
+                f"`{key}` does not have fault {draw.letter(other)}: there, {_absent(fault, other)}."
+            )
+        )
+    )
 
 
 def _absent(fault: Fault, other: Fault) -> str:
@@ -208,7 +161,7 @@ def _explanation(draw: Draw) -> str:
     """What finds the faults; and, where it is shown, why one listing names its mask twice."""
     for position, fault in enumerate(draw.shown):
         if fault.name == "softmax-over-queries":
-            return f"{EXPLANATION} {TWICE.format(_key(position))}"
+            return f"{EXPLANATION} {TWICE.format(draw.key(position))}"
     return EXPLANATION
 
 
@@ -218,7 +171,7 @@ def vary(seed: int) -> Exercise:
     return replace(
         FIND_BUG,
         statement=_statement(draw),
-        reference=_says(draw.answers()),
+        reference=says(draw.answers()),
         mistakes=_mistakes(draw),
         explanation=_explanation(draw),
         alternatives=(),
@@ -236,7 +189,7 @@ def answer() -> dict[str, str]:
 
 
 def _by_name() -> dict[str, str]:
-    names = {fault.name: letter for letter, fault in zip(LETTERS, _PRINTED.table, strict=True)}
+    letters = {fault.name: _PRINTED.letter(fault) for fault in FAULTS}
     found = (
         "softmax-over-queries",
         "no-scale",
@@ -244,11 +197,7 @@ def _by_name() -> dict[str, str]:
         "mask-after-softmax",
         "empty-row-nan",
     )
-    return {f"attend_{i}": names[name] for i, name in enumerate(found, start=1)}
-
-
-def _from_the_draw() -> dict[str, str]:
-    return _PRINTED.answers()
+    return {f"attend_{i}": letters[name] for i, name in enumerate(found, start=1)}
 
 
 FIND_BUG = Exercise(
@@ -273,10 +222,7 @@ FIND_BUG = Exercise(
     reference=answer,
     explanation=_explanation(_PRINTED),
     mistakes=_mistakes(_PRINTED),
-    alternatives=(_by_name, _from_the_draw),
-    starter=(
-        "def answer():\n"
-        "    return {\n" + "".join(f'        "{_key(i)}": ...,\n' for i in range(5)) + "    }"
-    ),
+    alternatives=(_by_name, _PRINTED.answers),
+    starter=_PRINTED.starter(),
     vary=vary,
 )

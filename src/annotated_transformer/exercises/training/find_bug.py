@@ -3,11 +3,11 @@
 Which loops appear, in which order and under which letters is drawn per learner.
 """
 
-import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
+from annotated_transformer.exercises import drawn_faults
+from annotated_transformer.exercises.drawn_faults import Fault, says
+from annotated_transformer.exercises.exercise import Exercise, Mistake
 
 TRAIN = "        model.train()"
 BATCHES = "        for x, y in batches:"
@@ -23,19 +23,6 @@ MEASURE = (
 )
 EPOCHS = "    for epoch in range(epochs):"
 RIGHT_BODY = (EPOCHS, TRAIN, BATCHES, ZERO, LOSS, BACKWARD, STEP, SCHEDULE, *MEASURE)
-
-
-@dataclass(frozen=True)
-class Fault:
-    """name, and what the table of letters says. body: the listing. absent: what stands in a
-    listing without this fault. look: where to look in the listing that has it.
-    """
-
-    name: str
-    described: str
-    body: tuple[str, ...]
-    absent: str
-    look: str
 
 
 FAULTS = (
@@ -129,64 +116,34 @@ FAULTS = (
         "Every line is there once and in its place: zero, loss, backward, step, schedule.",
     ),
 )
-LETTERS = "ABCDEFGHIJ"
 SHOWN = 6
 
 
-@dataclass(frozen=True)
-class Draw:
-    """table: the faults by letter, A first. shown: the faults that the six loops have."""
-
-    table: tuple[Fault, ...]
-    shown: tuple[Fault, ...]
-
-    def letter(self, fault: Fault) -> str:
-        return LETTERS[self.table.index(fault)]
-
-    def answers(self) -> dict[str, str]:
-        return {_key(i): self.letter(fault) for i, fault in enumerate(self.shown)}
+class Draw(drawn_faults.Draw):
+    listing = "loop"
+    arguments = "model, optimizer, schedule, batches, held_out, epochs"
 
 
-def _key(position: int) -> str:
-    return f"loop_{position + 1}"
-
-
-def _pick(faults: Sequence[Fault], *positions: int) -> tuple[Fault, ...]:
-    return tuple(faults[position] for position in positions)
-
-
-_PRINTED = Draw(_pick(FAULTS, 4, 7, 0, 9, 2, 5, 1, 8, 3, 6), _pick(FAULTS, 1, 5, 7, 9, 4, 0))
+_PRINTED = Draw.of_places(FAULTS, (4, 7, 0, 9, 2, 5, 1, 8, 3, 6), (1, 5, 7, 9, 4, 0))
 
 
 def _draw(seed: int) -> Draw:
-    if seed == 0:
-        return _PRINTED
-    draw = random.Random(seed)
-    return Draw(tuple(draw.sample(FAULTS, len(FAULTS))), tuple(draw.sample(FAULTS, SHOWN)))
+    return Draw.of_seed(FAULTS, SHOWN, seed) if seed else _PRINTED
 
 
 def listings(draw: Draw = _PRINTED) -> str:
     """The six loops as Python source."""
-    arguments = "model, optimizer, schedule, batches, held_out, epochs"
-    return "\n\n".join(
-        "\n".join((f"def {_key(position)}({arguments}):", *fault.body))
-        for position, fault in enumerate(draw.shown)
-    )
+    return draw.listings()
 
 
 def _statement(draw: Draw) -> str:
-    table = "\n".join(f"{draw.letter(fault)}: {fault.described}" for fault in draw.table)
     return (
         "Six training loops. The model has dropout; the schedule is the paper's, a rate for every "
         "step, which `schedule.step()` advances; `loss_of` is the loss. Each loop has one fault "
         "or none. Return a dictionary with the letter that is true of it for 'loop_1' to "
         "'loop_6'. Not every letter occurs.\n\n"
-        f"{table}\n\n{listings(draw)}"
+        f"{draw.table_and_listings()}"
     )
-
-
-def _says(answers: dict[str, str]) -> Candidate:
-    return lambda: dict(answers)
 
 
 _IN_WORDS = (
@@ -199,23 +156,20 @@ def _mistakes(draw: Draw) -> tuple[Mistake, ...]:
     """Every wrong letter for every loop, with what is there and where to look instead; and words
     in place of a letter.
     """
-    mistakes = []
-    for position, fault in enumerate(draw.shown):
-        for other in draw.table:
-            if other is fault:
-                continue
-            letter, key = draw.letter(other), _key(position)
-            if other.name == "nothing":
-                sentence = f"`{key}` is not in order ({letter}). "
-            else:
-                sentence = f"`{key}` does not have fault {letter}: there, {other.absent}. "
-            name = f"{key}-is-not-{other.name}"
-            mistakes.append(Mistake(name, _says({key: letter}), sentence + fault.look))
+    mistakes = list(draw.wrong_letters(lambda *chosen: _not_so(draw, *chosen)))
     for position in range(len(draw.shown)):
         for other in draw.table:
-            name = f"{_key(position)}-in-words-{other.name}"
-            mistakes.append(Mistake(name, _says({_key(position): other.described}), _IN_WORDS))
+            key = draw.key(position)
+            name = f"{key}-in-words-{other.name}"
+            mistakes.append(Mistake(name, says({key: other.described}), _IN_WORDS))
     return tuple(mistakes)
+
+
+def _not_so(draw: Draw, key: str, fault: Fault, other: Fault) -> str:
+    """What is there, where `other` was named."""
+    if other.name == "nothing":
+        return f"`{key}` is not in order ({draw.letter(other)})."
+    return f"`{key}` does not have fault {draw.letter(other)}: there, {other.absent}."
 
 
 def vary(seed: int) -> Exercise:
@@ -224,7 +178,7 @@ def vary(seed: int) -> Exercise:
     return replace(
         FIND_BUG,
         statement=_statement(draw),
-        reference=_says(draw.answers()),
+        reference=says(draw.answers()),
         mistakes=_mistakes(draw),
         alternatives=(),
     )
@@ -242,7 +196,7 @@ def answer() -> dict[str, str]:
 
 
 def _by_name() -> dict[str, str]:
-    names = {fault.name: letter for letter, fault in zip(LETTERS, _PRINTED.table, strict=True)}
+    letters = {fault.name: _PRINTED.letter(fault) for fault in FAULTS}
     found = (
         "zeroed-too-late",
         "eval-kept",
@@ -251,11 +205,7 @@ def _by_name() -> dict[str, str]:
         "steps-twice",
         "never-zeroed",
     )
-    return {f"loop_{i}": names[name] for i, name in enumerate(found, start=1)}
-
-
-def _from_the_draw() -> dict[str, str]:
-    return _PRINTED.answers()
+    return {f"loop_{i}": letters[name] for i, name in enumerate(found, start=1)}
 
 
 FIND_BUG = Exercise(
@@ -286,10 +236,7 @@ FIND_BUG = Exercise(
         "And what is held out may be measured, never learned."
     ),
     mistakes=_mistakes(_PRINTED),
-    alternatives=(_by_name, _from_the_draw),
-    starter=(
-        "def answer():\n"
-        "    return {\n" + "".join(f'        "{_key(i)}": ...,\n' for i in range(SHOWN)) + "    }"
-    ),
+    alternatives=(_by_name, _PRINTED.answers),
+    starter=_PRINTED.starter(),
     vary=vary,
 )
