@@ -7,6 +7,7 @@ import torch
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import ParallelCorpus, Split, Vocabulary, encode_split
+from annotated_transformer.data.bpe_dropout import split_anew
 from annotated_transformer.training import RunConfig, RunDirectory, Trainer, TrainingConfig
 from annotated_transformer.training.distributed import ALONE, Workers
 from annotated_transformer.training.progress import Progress
@@ -57,7 +58,12 @@ def letters_corpus() -> ParallelCorpus:
 
 
 def build_trainer(
-    path: Path, corpus: ParallelCorpus, workers: Workers = ALONE, bleu=None, **settings_changed
+    path: Path,
+    corpus: ParallelCorpus,
+    workers: Workers = ALONE,
+    bleu=None,
+    bpe_copies: int = 1,
+    **settings_changed,
 ) -> Trainer:
     """A trainer of a tiny model on the CPU; its run is begun unless it has been before."""
     vocabulary = Vocabulary.train(corpus["train"].source, 40)
@@ -72,4 +78,15 @@ def build_trainer(
     encoded = encode_split(corpus["train"], vocabulary)
     progress = Progress(io.StringIO())
     device = torch.device("cpu")
-    return Trainer(directory, config, encoded, encoded, device, progress, workers, bleu=bleu)
+    copies = split_anew(corpus["train"], vocabulary, 0.5, training.seed) if bpe_copies > 1 else []
+    return Trainer(
+        directory,
+        config,
+        encoded,
+        encoded,
+        device,
+        progress,
+        workers,
+        bleu=bleu,
+        copies=copies[1:bpe_copies],
+    )

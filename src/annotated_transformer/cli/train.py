@@ -22,6 +22,7 @@ from annotated_transformer.data import (
     load_corpus,
     padding_waste,
 )
+from annotated_transformer.data.bpe_dropout import split_anew
 from annotated_transformer.errors import CallError
 from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training.devices import (
@@ -85,6 +86,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add("--norm", choices=("post", "pre"), help="post as in the paper; pre is a departure")
     add("--positions", choices=("sinusoidal", "learned", "none"), help="default sinusoidal")
     add("--vocab-size", type=int, help="of the shared byte-pair vocabulary (default 10000)")
+    add("--bpe-dropout", type=float, help="share of merges left out, at random (departure)")
     add("--lowercase", action="store_true", help="train on lower-cased text (departure)")
     add("--max-length", type=int, help="longer pairs are left out (default 256 tokens)")
     add("--seed", type=int, help="default 0")
@@ -296,16 +298,30 @@ def _build_trainer(
 ) -> Trainer:
     """Encode the data, say what will be trained on what, and set the trainer up."""
     longest = config.training.max_length
-    train = encode_split(corpus["train"], vocabulary, max_length=longest)
+    copies: list[EncodedSplit] = []
+    if (p := config.training.bpe_dropout) > 0:
+        train, *copies = split_anew(corpus["train"], vocabulary, p, config.training.seed, longest)
+    else:
+        train = encode_split(corpus["train"], vocabulary, max_length=longest)
     valid = encode_split(corpus["valid"], vocabulary)
-    _refuse_what_has_no_position("training", train, config.model)
+    for encoded in (train, *copies):
+        _refuse_what_has_no_position("training", encoded, config.model)
     _refuse_what_has_no_position("validation", valid, config.model)
     bleu = None
     if config.training.stop_by == "bleu":
         bleu = greedy_bleu(corpus["valid"], vocabulary, config.training)
     progress = Progress() if workers.is_first else Progress(io.StringIO())
     trainer = Trainer(
-        directory, config, train, valid, device, progress, workers, bleu=bleu, mirror=mirror
+        directory,
+        config,
+        train,
+        valid,
+        device,
+        progress,
+        workers,
+        bleu=bleu,
+        mirror=mirror,
+        copies=copies,
     )
     if workers.is_first:
         _say(_summary(trainer, vocabulary))

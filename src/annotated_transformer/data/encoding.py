@@ -80,30 +80,58 @@ def encode_split(
             source += chunk.source
             target += chunk.target
             indices += chunk.indices
-    if not len(indices):
-        raise CallError(
-            f"all {len(split)} pairs are longer than the maximum of {max_length} tokens; "
-            f"expected a higher maximum"
-        )
-    return EncodedSplit(source, target, indices, len(split) - len(indices))
+    return _not_empty(EncodedSplit(source, target, indices, len(split) - len(indices)), max_length)
+
+
+def encode_pairs(
+    sources: Sequence[list[int]],
+    targets: Sequence[list[int]],
+    vocabulary: Vocabulary,
+    max_length: int | None = None,
+) -> EncodedSplit:
+    """Pairs of ids, without start and end, as a split; otherwise as `encode_split`."""
+    chunk = kept_pairs(sources, targets, vocabulary, max_length)
+    skipped = len(sources) - len(chunk.indices)
+    return _not_empty(EncodedSplit(chunk.source, chunk.target, chunk.indices, skipped), max_length)
 
 
 def encoded_chunks(
     split: Split, vocabulary: Vocabulary, max_length: int | None
 ) -> Iterator[EncodedChunk]:
     """The pairs of a split that are short enough, CHUNK of the split's at a time."""
-    eos, bos = [vocabulary.eos_id], [vocabulary.bos_id]
-    pairs = enumerate(zip(split.source, split.target, strict=True))
+    pairs, first = zip(split.source, split.target, strict=True), 0
     while some := list(islice(pairs, CHUNK)):
-        sources = vocabulary.encode_batch([pair[0] for _, pair in some])
-        targets = vocabulary.encode_batch([pair[1] for _, pair in some])
-        chunk = EncodedChunk([], [], [])
-        for (index, _), src, tgt in zip(some, sources, targets, strict=True):
-            if max_length is None or max(len(src), len(tgt)) + 1 <= max_length:
-                chunk.source.append(src + eos)
-                chunk.target.append(bos + tgt + eos)
-                chunk.indices.append(index)
-        yield chunk
+        sources = vocabulary.encode_batch([source for source, _ in some])
+        targets = vocabulary.encode_batch([target for _, target in some])
+        yield kept_pairs(sources, targets, vocabulary, max_length, first)
+        first += len(some)
+
+
+def kept_pairs(
+    sources: Sequence[list[int]],
+    targets: Sequence[list[int]],
+    vocabulary: Vocabulary,
+    max_length: int | None,
+    first: int = 0,
+) -> EncodedChunk:
+    """The pairs that are short enough, with start and end. `first` is the index of the first."""
+    eos, bos = [vocabulary.eos_id], [vocabulary.bos_id]
+    chunk = EncodedChunk([], [], [])
+    for index, (src, tgt) in enumerate(zip(sources, targets, strict=True), first):
+        if max_length is None or max(len(src), len(tgt)) + 1 <= max_length:
+            chunk.source.append(src + eos)
+            chunk.target.append(bos + tgt + eos)
+            chunk.indices.append(index)
+    return chunk
+
+
+def _not_empty(encoded: EncodedSplit, max_length: int | None) -> EncodedSplit:
+    if not len(encoded.indices):
+        raise CallError(
+            f"all {encoded.skipped} pairs are longer than the maximum of {max_length} tokens; "
+            f"expected a higher maximum"
+        )
+    return encoded
 
 
 def cache_key(split: Split, vocabulary: Vocabulary, max_length: int | None) -> str:

@@ -74,6 +74,11 @@ class Vocabulary:
         encoded = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in encoded]
 
+    def words(self, text: str) -> list[str]:
+        """The words and signs that no piece reaches across, each with its mark of a space."""
+        normal = self.tokenizer.normalizer.normalize_str(text)
+        return [word for word, _ in self.tokenizer.pre_tokenizer.pre_tokenize_str(normal)]
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids. Padding, start and end are left out; an unknown piece reads <unk>."""
         silent = (self.pad_id, self.bos_id, self.eos_id)

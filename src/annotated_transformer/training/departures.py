@@ -13,6 +13,7 @@ DECIDED = (
     "byte_dropout",
     "final",
     "stop_after",
+    "bpe_dropout",
     "lowercase",
 )
 

@@ -50,6 +50,8 @@ class TrainingConfig:
         stop_by: what is better, a lower validation "loss" or a higher "bleu" of greedy search.
         max_length: longer pairs are left out of training.
         vocab_size: of the shared byte-pair vocabulary.
+        bpe_dropout: probability that a merge is left out when training text is split into pieces
+            (`data.bpe_dropout`). A departure.
         lowercase: train on lower-cased text.
         threads: CPU threads. Sums are split among them, so a resumed run must use as many to come
             to the same bits; None leaves the number to PyTorch.
@@ -80,6 +82,7 @@ class TrainingConfig:
     stop_by: Measure = "loss"
     max_length: int = 256
     vocab_size: int = 10_000
+    bpe_dropout: float = 0.0
     lowercase: bool = False
     threads: int | None = None
 
@@ -104,7 +107,7 @@ class TrainingConfig:
                 raise ValueError(f"{field.name} = {value}: it must be at most {most:,}.")
         if self.seed < 0:
             raise ValueError(f"seed = {self.seed}: it must be at least 0.")
-        for name in ("label_smoothing", "decay"):
+        for name in ("label_smoothing", "decay", "bpe_dropout"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: 0 to 1 is expected.")
         for name in ("checkpoint_every", "learning_rate", "clip_norm", "init_gain", "stop_after"):

@@ -6,7 +6,7 @@ a CPU with the same number of threads).
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -81,6 +81,8 @@ class Trainer:
         workers: the processes that share the work.
         bleu: BLEU of a model on the validation pairs; only asked for where `stop_by` is "bleu".
         mirror: is given every line of metrics.jsonl.
+        copies: the training pairs as ids in other ways, which the epochs after the first take in
+            turn; none where each epoch reads `train`.
     """
 
     def __init__(
@@ -94,11 +96,12 @@ class Trainer:
         workers: Workers = ALONE,
         bleu: BleuMeter | None = None,
         mirror: Callable[[dict[str, Any]], None] | None = None,
+        copies: Sequence[EncodedSplit] = (),
     ) -> None:
         self.directory = directory
         self.config = config
         self.settings = config.training
-        self.train_split = train
+        self.copies = [train, *copies]
         self.valid_split = valid
         self.device = device
         self.progress = progress
@@ -130,10 +133,18 @@ class Trainer:
         self.stalled = False
         self.stop_asked: str | None = None
 
+    @property
+    def train_split(self) -> EncodedSplit:
+        """The training pairs as this epoch reads them."""
+        return self._copy(self.state.epoch)
+
+    def _copy(self, epoch: int) -> EncodedSplit:
+        return self.copies[epoch % len(self.copies)]
+
     def batches(self, epoch: int) -> list[list[int]]:
         """The batches of an epoch, in order: a function of the seed and the epoch alone."""
         return token_batches(
-            self.train_split.lengths,
+            self._copy(epoch).lengths,
             self.settings.max_tokens,
             seed=self.settings.seed,
             epoch=epoch,
@@ -144,8 +155,9 @@ class Trainer:
         if self.settings.steps is not None:
             return self.settings.steps
         if self.settings.epochs is not None:
-            steps = steps_of_epoch(len(self.batches(0)), self.settings.accumulate)
-            return self.settings.epochs * steps
+            accumulate, some = self.settings.accumulate, range(len(self.copies))
+            steps = [steps_of_epoch(len(self.batches(epoch)), accumulate) for epoch in some]
+            return sum(steps[epoch % len(steps)] for epoch in range(self.settings.epochs))
         return None
 
     def run(self) -> bool:
