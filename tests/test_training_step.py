@@ -136,13 +136,15 @@ def test_one_batch_a_step_draws_its_dropout_as_it_always_did(tmp_path, corpus):
     assert trainer.state.loss == pytest.approx(float(loss), rel=1e-5)
 
 
-def test_padding_written_in_a_sentence_is_not_counted(corpus):
-    """A text may hold the very letters "<pad>", and the model leaves that token out too."""
+def test_padding_written_in_a_sentence_is_text(corpus):
+    """A text may hold the very letters "<pad>": pieces like any others, never the padding."""
     split = Split(["a b", "<pad> a"], ["b a <pad>", "a"])
     vocabulary = Vocabulary.train(corpus["train"].source, 40)
     encoded = encode_split(split, vocabulary)
     batch = make_batch(encoded, [0, 1])
     target, both = count_tokens(encoded, [Part([0], 0, 0), Part([1], 0, 1)], pad_id=0)
+    assert not any(0 in row for row in (*encoded.source, *encoded.target))
+    assert target == sum(len(row) - 1 for row in encoded.target)
     assert target == int((batch.tgt[:, 1:] != 0).sum())
     assert both == target + int((batch.src != 0).sum())
 
