@@ -276,7 +276,8 @@ def gradient_finding(trial: Trial) -> Finding | None:
     if failure is not None and failure.class_name == "detached":
         sentence = (
             "The values are right, but no gradient flows back through them, so nothing before this "
-            "function could be trained. Do without `detach`, `.data` and `no_grad`."
+            "function could be trained. Do without `detach`, `.data`, `no_grad`, `.item()` and "
+            "`float()`."
         )
         return Finding("gradient", sentence, trial)
     if failure is not None and _by_inplace(failure):

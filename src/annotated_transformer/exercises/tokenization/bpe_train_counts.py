@@ -23,8 +23,17 @@ def _each_word_alone(word_counts: dict[str, int], n_merges: int) -> list[Pair]:
     return merges[:n_merges]
 
 
-def _across_words(word_counts: dict[str, int], n_merges: int) -> list[Pair]:
-    symbols = [s for word, n in word_counts.items() for _ in range(n) for s in [*word, merging.END]]
+def _as_one_row(
+    word_counts: dict[str, int], n_merges: int, *, end: str = merging.END, once: bool = False
+) -> list[Pair]:
+    """The words one after the other, each as often as it occurs or `once`, `end` after each."""
+    ends = [end] if end else []
+    symbols = [
+        symbol
+        for word, count in word_counts.items()
+        for _ in range(1 if once else count)
+        for symbol in [*word, *ends]
+    ]
     merges: list[Pair] = []
     for _ in range(n_merges):
         counts = Counter(pairwise(symbols))
@@ -36,13 +45,35 @@ def _across_words(word_counts: dict[str, int], n_merges: int) -> list[Pair]:
     return merges
 
 
+def _as_one_weighted_row(word_counts: dict[str, int], n_merges: int) -> list[Pair]:
+    """Each word once in the row; a pair weighs as much as the word of its first symbol."""
+    row = [(s, count) for word, count in word_counts.items() for s in merging.split_word(word)]
+    merges: list[Pair] = []
+    for _ in range(n_merges):
+        counts: Counter[Pair] = Counter()
+        for (first, count), (second, _) in pairwise(row):
+            counts[first, second] += count
+        if not counts:
+            break
+        best = most_frequent(counts, {})
+        merges.append(best)
+        joined: list[tuple[str, int]] = []
+        for symbol, count in row:
+            if joined and (joined[-1][0], symbol) == best:
+                joined[-1] = (joined[-1][0] + symbol, joined[-1][1])
+            else:
+                joined.append((symbol, count))
+        row = joined
+    return merges
+
+
 _END_NAME = (
     "The words end in another mark than '</w>'. The result is compared as it stands, and files of "
     "merges are read by other programs: use '</w>'."
 )
 _IN_FRONT = (
-    "The mark stands in front of the word, as GPT-2 and SentencePiece do it. Here it is '</w>' "
-    "*after* the last character, so that endings become symbols."
+    "The mark stands in front of the word, as in GPT-2, SentencePiece and this book's own package. "
+    "Here it is '</w>' *after* the last character, so that endings become symbols."
 )
 
 
@@ -51,6 +82,7 @@ def _long_words_only(word_counts: dict[str, int], n_merges: int, least: int) -> 
     return train_merges(kept, n_merges)
 
 
+_ACROSS = "Pairs are counted across the border of two words, as if the corpus were one long row. "
 _SHORT_LEFT_OUT = (
     "Short words are left out. Every word counts: even a word of one character has a pair, that "
     "character and '</w>'."
@@ -166,9 +198,31 @@ COUNTS = (
     ),
     Mistake(
         "across-words",
-        _across_words,
-        "Pairs are counted across the border of two words, as if the corpus were one long row. A "
-        "pair lies within one word: the last symbol is '</w>'.",
+        _as_one_row,
+        _ACROSS + "A pair lies within one word: the last symbol is '</w>'.",
+    ),
+    Mistake(
+        "across-words-each-once",
+        partial(_as_one_row, once=True),
+        _ACROSS + "A pair lies within one word. And each word counts once, however often it "
+        "occurs: weigh its pairs with its count.",
+    ),
+    Mistake(
+        "across-words-weighted",
+        _as_one_weighted_row,
+        _ACROSS + "A pair lies within one word: go through the words one by one.",
+    ),
+    Mistake(
+        "words-joined",
+        partial(_as_one_row, end=""),
+        _ACROSS + "And there is no '</w>' in it. Go through the words one by one, each with its "
+        "'</w>'.",
+    ),
+    Mistake(
+        "words-joined-by-spaces",
+        partial(_as_one_row, end=" "),
+        _ACROSS + "And a space parts the words, where '</w>' is asked for. Go through the words "
+        "one by one, each with its '</w>'.",
     ),
     Mistake("one-letter-words-left-out", partial(_long_words_only, least=2), _SHORT_LEFT_OUT),
     Mistake("two-letter-words-left-out", partial(_long_words_only, least=3), _SHORT_LEFT_OUT),

@@ -152,8 +152,8 @@ ACCUMULATED_LOSS = Exercise(
     explanation=(
         "A mean of means is the mean only where all groups are equally large. Micro-batches are "
         "not: they hold different numbers of real tokens, so tokens in nearly empty ones would "
-        "weigh more. Widely used libraries had this very bug for years (transformers issue 34191). "
-        "In training one divides each sum by the tokens of the *whole* batch, which must be known "
+        "weigh more. Pull request 34191 mended this very bug in Hugging Face's transformers. In "
+        "training one divides each sum by the tokens of the *whole* batch, which must be known "
         "before the first backward pass."
     ),
     cases=CASES,

@@ -67,8 +67,8 @@ def _over(divisor: Callable[[Tensors, Tensors], Any]) -> Candidate:
 
 _MEAN_OF_MEANS = (
     "Each micro-batch is averaged on its own, then the averages are averaged. A token in a micro-"
-    "batch with little text then weighs more than one in a full one (the bug that was found in "
-    "transformers, issue 34191). Add up all losses and divide once by all real tokens."
+    "batch with little text then weighs more than one in a full one (transformers, pull request "
+    "34191). Add up all losses and divide once by all real tokens."
 )
 _WEIGHTED = (
     "The means of the micro-batches are weighted by {}. What counts is the number of tokens that "

@@ -76,6 +76,15 @@ def _renormalised(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int 
     )
 
 
+def _q_and_p_exchanged(logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0) -> Tensor:
+    """-(p * log q).sum(): infinite, since q is 0 on pad."""
+    q = torch.full_like(logits, eps / (logits.size(-1) - 2))
+    q = q.scatter(-1, target[..., None], 1 - eps)
+    q[..., pad_id] = 0.0
+    loss = -(logits.softmax(-1) * q.log()).sum(-1)
+    return loss[target != pad_id].mean()
+
+
 _SZEGEDY = (
     "eps/V is given to every token, target and pad included, as Szegedy et al. and torch's "
     "`label_smoothing=` do. Asked for is the convention of the annotated Transformer: eps/(V-2) "
@@ -209,6 +218,13 @@ TARGETS = (
         "weights-exchanged",
         _weights_exchanged,
         "eps and 1 - eps are exchanged: the target gets eps. It gets 1 - eps.",
+    ),
+    Mistake(
+        "q-and-p-exchanged",
+        _q_and_p_exchanged,
+        "The loss is infinite. q and p are exchanged: -(p * log q) takes the logarithm of q, which "
+        "is 0 on pad. The targets weigh, the model's log-probabilities are weighed: "
+        "-(q * log_p).sum().",
     ),
     Mistake(
         "sum-of-all-logs",

@@ -74,6 +74,13 @@ MISTAKES = (
         "loss weighs every token with q: -sum of q ln q.",
     ),
     Mistake(
+        "surprise-of-the-target-szegedy",
+        lambda size, eps: -math.log(1 - eps + eps / size),
+        "-ln(1 - eps + eps/V) is the *plain* loss of the best model where all V tokens share eps. "
+        "Asked for is the smoothed loss where V-2 share it: every token weighed with q, the sum of "
+        "-q ln q.",
+    ),
+    Mistake(
         "uniform",
         lambda size, eps: math.log(size),
         "ln V is the loss of a model that knows nothing. The lowest loss is reached where the "
@@ -222,6 +229,11 @@ MISTAKES = (
         "v-always-37000",
         lambda size, eps: _entropy(37_000, eps),
         "V is fixed at 37,000, the paper's. Use the argument.",
+    ),
+    Mistake(
+        "the-papers-floor",
+        lambda size, eps: 1.377,
+        "1.377 is the floor for V = 37,000 and eps 0.1, the paper's values. Use the arguments.",
     ),
     Mistake(
         "eps-itself",
