@@ -79,11 +79,17 @@ class _ProjectedLoss(torch.autograd.Function):
         hidden_gradient = torch.empty_like(hidden)
         weight_gradient = torch.zeros_like(weight, dtype=accurate)
         loss = torch.zeros((), dtype=accurate, device=hidden.device)
+        # Large blocks are taken once: fresh memory from the system is slower than these products.
+        most = min(chunk, hidden.size(0))
+        all_logits = hidden.new_empty(most, vocab_size)
+        all_probabilities = hidden.new_empty(most, vocab_size, dtype=accurate)
+        product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
             answers = target[start : start + chunk, None]  # (c, 1)
-            logits = rows @ table.T  # (c, V)
-            probabilities = logits.softmax(-1, dtype=accurate)
+            logits = torch.mm(rows, table.T, out=all_logits[: len(rows)])  # (c, V)
+            probabilities = all_probabilities[: len(rows)]  # (c, V)
+            torch.softmax(logits, -1, dtype=accurate, out=probabilities)
             answer_logits = logits.gather(1, answers).to(accurate)  # (c, 1)
             answer_logs = probabilities.gather(1, answers).log()  # (c, 1), log p of the answer
             mean_logs = rows.to(accurate) @ mean_row[:, None] - (
@@ -95,9 +101,10 @@ class _ProjectedLoss(torch.autograd.Function):
             # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
             probabilities.sub_(eps / vocab_size)
             probabilities.scatter_add_(1, answers, torch.full_like(answer_logs, eps - 1))
-            logits_gradient = probabilities.to(hidden.dtype)
+            logits_gradient = logits.copy_(probabilities)
             torch.mm(logits_gradient, table, out=hidden_gradient[start : start + chunk])
-            weight_gradient += logits_gradient.T @ rows
+            torch.mm(logits_gradient.T, rows, out=product)
+            weight_gradient += summand.copy_(product)
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
         return loss
 
