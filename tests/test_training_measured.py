@@ -56,7 +56,7 @@ def test_the_gradients_are_those_of_the_packages_step(data):
     batch = next(measured.endless_batches(pairs, SMALL.max_tokens, SMALL.seed))
     measured.batch_loss(model, batch, SMALL).backward()
     parts = [Part(batch.indices, 0, 0)]
-    target, _ = count_tokens(pairs, parts, vocabulary.pad_id)
+    target, _ = count_tokens(pairs, parts)
     add_gradients(twin, TrainingConfig(steps=1, label_smoothing=0.1), pairs, parts, target)
     for ours, theirs in zip(model.parameters(), twin.parameters(), strict=True):
         assert torch.equal(ours.grad, theirs.grad)

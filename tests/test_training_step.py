@@ -92,7 +92,7 @@ def test_a_step_of_three_batches_equals_one_on_all_their_pairs(tmp_path, corpus,
     joined = [index for part in parts for index in part.indices]
     for trainer in (parts_trainer, whole_trainer):
         trainer.model.double()
-    target_tokens, tokens = count_tokens(parts_trainer.train_split, parts, pad_id=0)
+    target_tokens, tokens = count_tokens(parts_trainer.train_split, parts)
     batch = make_batch(whole_trainer.train_split, joined)
     assert target_tokens == int((batch.tgt[:, 1:] != 0).sum())
     assert tokens == target_tokens + int((batch.src != 0).sum())
@@ -142,7 +142,7 @@ def test_padding_written_in_a_sentence_is_text(corpus):
     vocabulary = Vocabulary.train(corpus["train"].source, 40)
     encoded = encode_split(split, vocabulary)
     batch = make_batch(encoded, [0, 1])
-    target, both = count_tokens(encoded, [Part([0], 0, 0), Part([1], 0, 1)], pad_id=0)
+    target, both = count_tokens(encoded, [Part([0], 0, 0), Part([1], 0, 1)])
     assert not any(0 in row for row in (*encoded.source, *encoded.target))
     assert target == sum(len(row) - 1 for row in encoded.target)
     assert target == int((batch.tgt[:, 1:] != 0).sum())

@@ -86,7 +86,7 @@ def our_step(
 
     def step(indices: Sequence[int]) -> float:
         part = [Part(list(indices), epoch=0, place=0)]
-        target_tokens, _ = count_tokens(split, part, config.pad_id)
+        target_tokens, _ = count_tokens(split, part)
         loss = add_gradients(model, settings, split, part, target_tokens)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

@@ -122,7 +122,7 @@ def measure_training(
         for precision in PRECISIONS:
             peaks[precision].append(matrix_rate(device, precision))
         operations.append(count_operations(contestants[0], indices))
-        tokens.append(count_tokens(split, [Part(list(indices), 0, 0)], config.pad_id)[1])
+        tokens.append(count_tokens(split, [Part(list(indices), 0, 0)])[1])
         if progress is not None:
             progress(number + 1, WARM_UP + rounds)
     counted = slice(WARM_UP, None)

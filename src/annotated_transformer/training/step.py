@@ -49,14 +49,13 @@ def steps_of_epoch(batches: int, accumulate: int) -> int:
     return -(-batches // accumulate)
 
 
-def count_tokens(split: EncodedSplit, parts: Sequence[Part], pad_id: int) -> tuple[int, int]:
+def count_tokens(split: EncodedSplit, parts: Sequence[Part]) -> tuple[int, int]:
     """(target tokens to predict, source and target tokens together) of a step, without padding."""
     source = target = 0
     for part in parts:
         for index in part.indices:
-            src, tgt = split.source[index], split.target[index]
-            source += len(src) - src.count(pad_id)
-            target += len(tgt) - 1 - tgt.count(pad_id)  # its first sign is not predicted
+            source += len(split.source[index])
+            target += len(split.target[index]) - 1  # its first sign is not predicted
     return target, source + target
 
 

@@ -252,7 +252,7 @@ class Trainer:
         rate = self.schedule.rate(state.step + 1, done)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        target_tokens, tokens = count_tokens(self.train_split, parts, self.config.model.pad_id)
+        target_tokens, tokens = count_tokens(self.train_split, parts)
         own = [parts[number] for number in self.workers.share(range(len(parts)))]
         own_loss = add_gradients(self.model, self.settings, self.train_split, own, target_tokens)
         own_cpu = process_cpu_seconds()
