@@ -259,7 +259,9 @@ def test_a_signature_of_another_way_of_scoring_does_not_pass(tmp_path: Path) -> 
     assert "has not the signature" in problem
 
 
-@pytest.mark.parametrize("name", ["multi30k_tiny_postnorm", "multi30k_tiny_prenorm"])
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in (ROOT / "results").glob("multi30k_*"))
+)
 def test_scores_on_multi30k_are_those_of_the_translations(
     tmp_path: Path, corpora_dir: Path, name: str
 ) -> None:
@@ -290,6 +292,8 @@ def test_how_the_settings_were_chosen_stands_before_the_scores() -> None:
     page = make_run_page(both)
     assert page.index("side by side") < page.index("By looking.") < page.index("**12.34**")
     assert page.count("By looking.") == 3
+    page = make_run_page([*both, a_run(name="multi30k_c", title="the third", settings_chosen="X.")])
+    assert "- *The third.* X." in page
 
 
 def test_outside_a_clone_there_is_no_ledger(tmp_path: Path) -> None:

@@ -199,9 +199,15 @@ def _tuning_line(tuning: Tuning) -> str:
 
 
 def _settings_chosen(runs: Sequence[RecordedRun]) -> list[str]:
-    """How the settings were chosen, once where several runs say the same."""
-    said = dict.fromkeys(run.settings_chosen for run in runs if run.settings_chosen)
-    return [line for sentence in said for line in (sentence, "")]
+    """How the settings were chosen, once where several runs say the same, else for each by name."""
+    titles: dict[str, list[str]] = {}
+    for run in runs:
+        if run.settings_chosen:
+            titles.setdefault(run.settings_chosen, []).append(capital(run.title))
+    if len(titles) == 1 and len(*titles.values()) == len(runs):
+        return [*titles, ""]
+    lines = [f"- *{'; '.join(names)}.* {said}" for said, names in titles.items()]
+    return [*lines, ""]
 
 
 def _comparison(runs: Sequence[RecordedRun]) -> str:
