@@ -134,7 +134,7 @@ def test_epochs_take_the_copies_in_turn(tmp_path) -> None:
     assert len(set(counts)) > 1
     assert counts[3:] == counts[:2]
     assert trainer.state.step == trainer.planned_steps() == sum(counts)
-    sizes = [sum(map(len, copy.target)) for copy in trainer.copies]
+    sizes = [sum(map(len, copy.target)) for copy in trainer.train_splits]
     assert len(set(sizes)) == 3
 
 

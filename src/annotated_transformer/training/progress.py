@@ -72,8 +72,8 @@ class Progress:
             left = 60 * self.minutes - seconds
         else:
             return ""
-        minutes, seconds = divmod(int(max(left, 0)), 60)
-        return f"{minutes}:{seconds:02d} left"
+        minutes, rest = divmod(int(max(left, 0)), 60)
+        return f"{minutes}:{rest:02d} left"
 
     def _write(self, line: str, over: bool = False) -> None:
         if self.on_terminal:

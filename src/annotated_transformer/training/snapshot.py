@@ -27,8 +27,8 @@ class RunState:
         gradient_norm: sum of the gradient's norms before clipping since the last log.
         clipped: steps since the last log whose gradient was shortened.
         best_loss: the lowest loss that was logged, in nats per token.
-        logged_at: wall seconds of the run at the last log.
         alarmed: whether the loss has been said to explode and has not come back since.
+        logged_at: wall seconds of the run at the last log.
         wall_seconds: of the run up to the last resume.
         cpu_seconds: likewise, of the whole processes.
     """

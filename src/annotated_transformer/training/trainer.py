@@ -101,7 +101,7 @@ class Trainer:
         self.directory = directory
         self.config = config
         self.settings = config.training
-        self.copies = [train, *copies]
+        self.train_splits = [train, *copies]
         self.valid_split = valid
         self.device = device
         self.progress = progress
@@ -136,15 +136,15 @@ class Trainer:
     @property
     def train_split(self) -> EncodedSplit:
         """The training pairs as this epoch reads them."""
-        return self._copy(self.state.epoch)
+        return self._split_of(self.state.epoch)
 
-    def _copy(self, epoch: int) -> EncodedSplit:
-        return self.copies[epoch % len(self.copies)]
+    def _split_of(self, epoch: int) -> EncodedSplit:
+        return self.train_splits[epoch % len(self.train_splits)]
 
     def batches(self, epoch: int) -> list[list[int]]:
         """The batches of an epoch, in order: a function of the seed and the epoch alone."""
         return token_batches(
-            self._copy(epoch).lengths,
+            self._split_of(epoch).lengths,
             self.settings.max_tokens,
             seed=self.settings.seed,
             epoch=epoch,
@@ -155,7 +155,7 @@ class Trainer:
         if self.settings.steps is not None:
             return self.settings.steps
         if self.settings.epochs is not None:
-            accumulate, some = self.settings.accumulate, range(len(self.copies))
+            accumulate, some = self.settings.accumulate, range(len(self.train_splits))
             steps = [steps_of_epoch(len(self.batches(epoch)), accumulate) for epoch in some]
             return sum(steps[epoch % len(steps)] for epoch in range(self.settings.epochs))
         return None

@@ -68,26 +68,6 @@ def _corrections_exchanged(
     return param - lr * m_hat / (v_hat.sqrt() + eps), m, v
 
 
-def _averaged_with_the_other_beta(
-    param: Tensor,
-    grad: Tensor,
-    m: Tensor,
-    v: Tensor,
-    step: int,
-    lr: float,
-    betas: Betas = (0.9, 0.98),
-    eps: float = 1e-9,
-    *,
-    of: str,  # "m" or "v"
-) -> Tensors:
-    """One mean takes the other's beta; its correction keeps its own."""
-    for_m, for_v = (betas[1], betas[1]) if of == "m" else (betas[0], betas[0])
-    m = for_m * m + (1 - for_m) * grad
-    v = for_v * v + (1 - for_v) * grad**2
-    m_hat, v_hat = m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)
-    return param - lr * m_hat / (v_hat.sqrt() + eps), m, v
-
-
 def _eps_behind_all(
     param: Tensor,
     grad: Tensor,
@@ -106,11 +86,14 @@ CORRECTIONS = (
     *(
         Mistake(
             f"{of}-averaged-with-{other}",
-            partial(_averaged_with_the_other_beta, of=of),
+            adam_with(averaged_by=taken),
             f"{of} is averaged with {other} and corrected with {own}. Its own beta is {own}, in "
             f"the mean as in the correction.",
         )
-        for of, own, other in (("m", "beta_1", "beta_2"), ("v", "beta_2", "beta_1"))
+        for of, own, other, taken in (
+            ("m", "beta_1", "beta_2", (1, 1)),
+            ("v", "beta_2", "beta_1", (0, 0)),
+        )
     ),
     Mistake(
         "no-bias-correction",

@@ -33,13 +33,14 @@ def adam(
     root_of: str = "v_hat",  # or "v": the root is taken before the correction
     mean: Any = lambda beta, old, new: beta * old + (1 - beta) * new,
     mean_v: Any = None,
+    averaged_by: tuple[int, int] = (0, 1),  # whose betas the means of m and v take
     square: Any = lambda grad: grad**2,
     keep: str = "",  # which moments come back corrected: "", "m", "v", "mv"
     forget: str = "",  # which moments come back as they were given
 ) -> Tensors:
     old_m, old_v = m, v
-    m = mean(betas[0], m, grad)
-    v = (mean_v or mean)(betas[1], v, square(grad))
+    m = mean(betas[averaged_by[0]], m, grad)
+    v = (mean_v or mean)(betas[averaged_by[1]], v, square(grad))
     if under == "maximum":
         v = torch.maximum(v, old_v)
     used = {"m": m, "grad": grad, "old m": old_m, "sign": grad.sign()}[by]

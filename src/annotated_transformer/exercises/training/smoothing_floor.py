@@ -63,10 +63,10 @@ SMOOTHING_FLOOR = Exercise(
     minutes=10,
     signature="smoothing_floor(V: int, eps: float) -> float, in nats",
     statement=(
-        "How low can the loss of Exercise 8.2 get, in which V-2 tokens share eps? Return its "
-        "lowest possible value for a vocabulary of V >= 3 tokens, pad included, and 0 < eps < 1, "
-        "in nats: the model may give any probabilities it likes, and q is 1-eps on the target, "
-        "eps/(V-2) on every other token except pad, 0 on pad."
+        "How low can the loss of the exercise training.label_smoothing_loss get, in which V-2 "
+        "tokens share eps? Return its lowest possible value for a vocabulary of V >= 3 tokens, pad "
+        "included, and 0 < eps < 1, in nats: the model may give any probabilities it likes, and q "
+        "is 1-eps on the target, eps/(V-2) on every other token except pad, 0 on pad."
     ),
     objective="Read a smoothed loss: know its floor before calling a model bad.",
     prerequisite="training.label_smoothing_loss",
