@@ -9,6 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from annotated_transformer.beam import FREE
+from annotated_transformer.beam_steps import SearchStep
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding import (
     Hypothesis,
@@ -42,9 +44,11 @@ class TableDecoder:
                 }
             )
         self.rows_seen: list[int] = []
+        self.beams_seen: list[int] = []
 
     def next_logits(self, prefixes: Tensor) -> Tensor:
         self.rows_seen.append(len(prefixes))
+        self.beams_seen.append(prefixes.shape[1])
         return torch.stack(
             [
                 torch.stack([table[tuple(prefix)] for prefix in beam])
@@ -144,6 +148,17 @@ def test_finished_sentences_leave_the_batch_and_the_search_stops_early():
     assert decoder.rows_seen[1] <= 6
 
 
+@pytest.mark.parametrize(("beam_size", "beams"), [(1, [1, 1, 1]), (3, [1, 3, 3]), (9, [1, 4, 9])])
+def test_a_beam_begins_with_one_hypothesis(beam_size, beams):
+    """There is one beginning, bos, and of a vocabulary of four four ways to go on with it."""
+    decoder = TableDecoder(4, 3, [0, 1])
+    for table in decoder.tables:
+        for logits in table.values():
+            logits[EOS] = -9.0
+    search_toy(decoder, [3, 3], beam_size=beam_size, alpha=0.0)
+    assert decoder.beams_seen == beams
+
+
 def test_the_length_penalty_decides_between_a_short_and_a_long_sentence():
     """eos at once has probability 0.5; the sentence of three tokens 0.45, which alpha 1 prefers."""
     short, long = (BOS, EOS), (BOS, 3, 3, EOS)
@@ -156,6 +171,117 @@ def test_the_length_penalty_decides_between_a_short_and_a_long_sentence():
         decoder = TableDecoder(4, 1, [0])
         decoder.tables = [{**dict.fromkeys(_prefixes(4, 4), torch.zeros(4)), **table}]
         assert search_toy(decoder, [4], beam_size=2, alpha=alpha)[0][0].tokens == expected
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=seeds,
+    levels=st.integers(1, 3),
+    limits=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    alpha=alphas,
+    nbest=st.integers(1, 6),
+)
+def test_a_beam_wide_enough_finds_the_best_scores_where_many_are_equal(
+    seed, levels, limits, alpha, nbest
+):
+    """Logits of few different values tie; which of two equals comes first is nobody's promise."""
+    decoder = TableDecoder(4, max(limits), [seed + place for place in range(len(limits))])
+    for table in decoder.tables:
+        for tokens in table:
+            table[tokens] = (table[tokens].clamp(-1, 1) * levels).round()
+    tables = list(decoder.tables)
+    found = search_toy(decoder, limits, beam_size=4 ** max(limits), alpha=alpha, nbest=nbest)
+    for table, limit, hypotheses in zip(tables, limits, found, strict=True):
+        everything = exhaustive_search(table, 4, limit, alpha)
+        score_of = {tokens: score for score, tokens in everything}
+        scores = [score for score, _ in everything[:nbest]]
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx(scores)
+        assert len({hypothesis.tokens for hypothesis in hypotheses}) == len(hypotheses)
+        for hypothesis in hypotheses:
+            assert score_of[hypothesis.tokens] == pytest.approx(hypothesis.score)
+
+
+# What a search must begin with, and watching it
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=seeds,
+    alpha=alphas,
+    begins=st.lists(st.lists(st.sampled_from([0, 1, 3]), max_size=3), min_size=1, max_size=3),
+)
+def test_a_forced_prefix_leaves_the_best_of_all_that_begin_with_it(seed, alpha, begins):
+    limit = 4
+    decoder = TableDecoder(4, limit, [seed + place for place in range(len(begins))])
+    tables = list(decoder.tables)
+    forced = torch.tensor([begin + [FREE] * (3 - len(begin)) for begin in begins])
+    found = search_toy(
+        decoder, [limit] * len(begins), beam_size=4**limit, alpha=alpha, nbest=3, forced=forced
+    )
+    for table, begin, hypotheses in zip(tables, begins, found, strict=True):
+        expected = [
+            (score, tokens)
+            for score, tokens in exhaustive_search(table, 4, limit, alpha)
+            if list(tokens[1 : 1 + len(begin)]) == begin
+        ][:3]
+        assert [hypothesis.tokens for hypothesis in hypotheses] == [
+            tokens for _, tokens in expected
+        ]
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx(
+            [score for score, _ in expected]
+        )
+
+
+def test_each_of_many_sentences_has_its_own_prefix():
+    """160 rows at the second step: more than are taken at a time."""
+    begins = [[place % 4, place // 4 % 4] for place in range(40)]
+    begins = [[3 if token == EOS else token for token in begin] for begin in begins]
+    decoder = TableDecoder(4, 4, list(range(40)))
+    asked = {"beam_size": 4, "alpha": 0.6, "forced": torch.tensor(begins)}
+    for begin, [best] in zip(begins, search_toy(decoder, [4] * 40, **asked), strict=True):
+        assert list(best.tokens[1:3]) == begin
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=seeds,
+    beam_size=st.integers(1, 4),
+    alpha=alphas,
+    limits=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+)
+def test_the_steps_that_are_watched_are_those_of_the_search(seed, beam_size, alpha, limits):
+    def build() -> TableDecoder:
+        return TableDecoder(4, max(limits), [seed + place for place in range(len(limits))])
+
+    steps: list[SearchStep] = []
+    asked = {"beam_size": beam_size, "alpha": alpha, "nbest": 2}
+    tables = build().tables
+    found = search_toy(build(), limits, **asked, watch=steps.append)
+    assert found == search_toy(build(), limits, **asked)  # watching changes nothing
+    for sentence, (table, hypotheses) in enumerate(zip(tables, found, strict=True)):
+        live, pool = {(BOS,): 0.0}, []
+        of_sentence = [step for step in steps if step.sentence == sentence]
+        assert [step.length for step in of_sentence] == list(range(1, len(of_sentence) + 1))
+        for step in of_sentence:
+            fates = {"kept": [], "ended": [], "pruned": [], "abandoned": []}
+            totals = [extension.log_probability for extension in step.considered]
+            assert totals == sorted(totals, reverse=True)
+            assert len(totals) == len(live) * min(beam_size, 4)
+            for place, extension in enumerate(step.considered):
+                *before, token = extension.tokens
+                total = live[tuple(before)] + table[tuple(before)].log_softmax(-1)[token].item()
+                assert extension.log_probability == pytest.approx(total)
+                assert extension.score == pytest.approx(penalised(extension.tokens, total, alpha))
+                assert (extension.fate == "pruned") == (place >= beam_size)
+                at_end = token == EOS or step.length == limits[sentence]
+                assert (extension.fate == "ended") == (at_end and place < beam_size)
+                fates[extension.fate].append(extension)
+            live = {extension.tokens: extension.log_probability for extension in fates["kept"]}
+            pool += fates["ended"]
+            assert not (fates["kept"] and fates["abandoned"])
+        assert live == {}
+        pool.sort(key=lambda extension: -extension.score)
+        assert [extension.tokens for extension in pool[:2]] == [h.tokens for h in hypotheses]
 
 
 def _prefixes(vocab_size: int, max_len: int) -> list[tuple[int, ...]]:
@@ -266,6 +392,27 @@ def test_a_sentence_alone_is_translated_as_in_a_batch(seed):
         assert (greedy_together[row, len(greedy) :] == PAD).all()
 
 
+@pytest.mark.parametrize("use_cache", [True, False])
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_results_do_not_depend_on_the_size_of_the_batch(size, use_cache):
+    """The same tokens; scores up to the last digits, as larger products add up in another order.
+
+    In float32 those digits are larger and can decide between two translations that score nearly
+    the same: hence the models here are in float64.
+    """
+    model, src = toy_model(), some_sources()
+    asked = {"max_extra": MAX_EXTRA, "nbest": 3}
+    together = beam_search(model, src, **asked)
+    in_parts = [
+        found
+        for part in src.split(size)
+        for found in beam_search(model, part, use_cache=use_cache, **asked)
+    ]
+    for ours, theirs in zip(in_parts, together, strict=True):
+        assert [hypothesis.tokens for hypothesis in ours] == [h.tokens for h in theirs]
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_beam_of_one_is_greedy(seed):
     model, src = toy_model(seed), some_sources(seed)
@@ -286,6 +433,58 @@ def test_the_log_probability_is_the_models():
             total = log_probabilities.gather(2, tokens[:, 1:, None]).sum().item()
             assert hypothesis.log_probability == pytest.approx(total)
             assert hypothesis.score == pytest.approx(penalised(hypothesis.tokens, total, 0.6))
+
+
+def some_prefixes() -> Tensor:
+    """(6, 3) of 0 to 3 tokens, padded."""
+    return torch.tensor([[5, 6, 7], [4, 0, 0], [0, 0, 0], [8, 8, 0], [3, 0, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_translations_begin_with_their_prefixes(use_cache):
+    model, src, prefix = toy_model(), some_sources(), some_prefixes()
+    asked = {"max_extra": MAX_EXTRA, "use_cache": use_cache}
+    free = beam_search(model, src, **asked)
+    greedy = greedy_decode(model, src, prefix=prefix, **asked)
+    for row, [found] in enumerate(beam_search(model, src, prefix=prefix, **asked)):
+        wanted = [token for token in prefix[row].tolist() if token != PAD]
+        assert list(found.tokens[1 : 1 + len(wanted)]) == wanted
+        assert greedy[row, 1 : 1 + len(wanted)].tolist() == wanted
+        if not wanted:
+            assert found.tokens == free[row][0].tokens
+            assert found.score == pytest.approx(free[row][0].score)
+        tokens = torch.tensor([found.tokens])
+        with torch.no_grad():
+            log_probabilities = model(src[row : row + 1], tokens[:, :-1]).log_softmax(-1)
+        total = log_probabilities.gather(2, tokens[:, 1:, None]).sum().item()
+        assert found.log_probability == pytest.approx(total)  # the forced tokens count as well
+
+
+def test_a_prefix_of_the_best_translation_changes_nothing():
+    """With the best one's own first tokens forced, the narrower search finds it again."""
+    model, src = toy_model(), some_sources()
+    for row, [best] in enumerate(beam_search(model, src, max_extra=MAX_EXTRA)):
+        begin = [token for token in best.tokens[1:3] if token != EOS]
+        [[found]] = beam_search(
+            model, src[row : row + 1], max_extra=MAX_EXTRA, prefix=torch.tensor([begin]).long()
+        )
+        assert found.tokens == best.tokens
+
+
+@pytest.mark.parametrize(
+    ("prefix", "complaint"),
+    [
+        ([[5]] * 5, "5 prefixes were given for 6 sentences"),
+        ([[5, EOS]] * 6, "holds bos or eos"),
+        ([[BOS, 5]] * 6, "holds bos or eos"),
+        ([[PAD, 5]] * 6, "padding before a token"),
+        ([[5] * 8] * 6, "has 8 tokens and its translation may have 7"),
+    ],
+)
+@pytest.mark.parametrize("decode", [beam_search, greedy_decode])
+def test_a_prefix_without_meaning_is_refused(decode, prefix, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        decode(toy_model(), some_sources(), max_extra=MAX_EXTRA, prefix=torch.tensor(prefix))
 
 
 def prefer(model: Transformer, tokens: list[int], logit: float) -> None:

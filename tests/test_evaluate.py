@@ -3,13 +3,21 @@
 import json
 import math
 import re
+from dataclasses import asdict
 from pathlib import Path
+from tarfile import ReadError
+from typing import ClassVar
+from urllib.error import URLError
 
 import pytest
+from sacrebleu.dataset import DATASETS
 
 from annotated_transformer.cli import main
 from annotated_transformer.cli.evaluate import ALPHAS
-from annotated_transformer.scoring import score_corpus
+from annotated_transformer.data import ParallelCorpus, Split
+from annotated_transformer.forensics import score_under_every_protocol
+from annotated_transformer.scoring import count_sentences, score_corpus
+from annotated_transformer.significance import bootstrap_interval
 from annotated_transformer.training import load_run
 from annotated_transformer.translation import translate_sentences
 from toy_run import SPLITS, write_corpus, write_run
@@ -182,3 +190,254 @@ def test_sentences_that_stand_in_both_splits_are_counted(run_dir, capsys, search
     said = capsys.readouterr()
     assert json.loads(said.out)["sentences_also_there"] == 2
     assert "2 of the 3 sentences of test also stand in valid" in said.err
+
+
+# Intervals, other outputs, files of translations
+
+TRANSLATIONS = ["ein Hund läuft .", "zwei Hunde laufen .", "ein Hund ."]
+OTHERS = ["ein Hund rennt .", "Hunde .", "ein Hund ."]
+
+
+@pytest.fixture
+def given(run_dir, tmp_path):
+    """The corpus of the run, and two files of translations of its test split."""
+    write_corpus(tmp_path / "corpus")
+    (tmp_path / "ours.de").write_text("".join(line + "\n" for line in TRANSLATIONS), "utf-8")
+    (tmp_path / "theirs.de").write_text("".join(line + "\n" for line in OTHERS), "utf-8")
+    return tmp_path
+
+
+def score_file(given, capsys, *options: str) -> dict:
+    call = ["evaluate", "--hypotheses", str(given / "ours.de"), "--data-dir"]
+    assert main([*call, str(given / "corpus"), "--format", "json", *options]) == 0
+    report: dict = json.loads(capsys.readouterr().out)
+    return report
+
+
+REFERENCES = [target for _, target in SPLITS["test"]]
+
+
+def test_a_file_is_scored_without_a_model(given, capsys):
+    report = score_file(given, capsys)
+    expected = [asdict(score) for score in score_corpus(TRANSLATIONS, REFERENCES)]
+    intervals = [score.pop("interval") for score in report["scores"]]
+    assert report["scores"] == expected
+    assert report["run_dir"] is None
+    assert report["hypotheses"] == str(given / "ours.de")
+    assert (report["beam"], report["alpha"]) == (None, None)
+    assert "perplexity" not in report
+    for interval, score in zip(intervals, expected, strict=True):
+        counted = count_sentences(TRANSLATIONS, REFERENCES, score["name"], "de")
+        assert interval == asdict(bootstrap_interval(counted))
+
+
+def test_a_file_and_the_run_that_wrote_it_have_the_same_scores(run_dir, given, capsys):
+    first = evaluate(run_dir, capsys, "--output", str(given / "ours.de"))
+    assert score_file(given, capsys)["scores"] == first["scores"]
+
+
+def test_the_number_of_resamples_can_be_chosen_and_0_leaves_them_out(run_dir, given, capsys):
+    report = score_file(given, capsys, "--bootstrap", "77")
+    assert {score["interval"]["resamples"] for score in report["scores"]} == {77}
+    report = score_file(given, capsys, "--bootstrap", "0")
+    assert {score["interval"] for score in report["scores"]} == {None}
+    assert main(["evaluate", "--run-dir", str(run_dir)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(
+        r"^cased +\d+\.\d\d  \[\d+\.\d\d, \d+\.\d\d\] +nrefs:1\|case:mixed", said, re.M
+    )
+    assert "95% of 1,000 test sets drawn from this one" in said
+    assert main(["evaluate", "--run-dir", str(run_dir), "--bootstrap", "0"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^cased +\d+\.\d\d   nrefs:1\|case:mixed", said, re.M)
+    assert "drawn from" not in said
+
+
+def test_another_output_is_compared_sentence_by_sentence(given, capsys):
+    report = score_file(given, capsys, "--against", str(given / "theirs.de"))
+    assert report["against"]["file"] == str(given / "theirs.de")
+    ours = {score["name"]: score["value"] for score in report["scores"]}
+    expected = {score.name: score.value for score in score_corpus(OTHERS, REFERENCES)}
+    for one in report["against"]["scores"]:
+        assert one["theirs"] == expected[one["name"]]
+        difference = ours[one["name"]] - one["theirs"]
+        assert one["bootstrap"]["difference"] == pytest.approx(difference)
+        assert one["randomisation"]["difference"] == pytest.approx(difference)
+        assert 0 < one["bootstrap"]["p_value"] <= 1
+        assert one["bootstrap"]["trials"] == 1000
+        assert one["randomisation"]["trials"] == 10_000
+    assert [one["name"] for one in report["against"]["scores"]] == list(expected)
+
+
+def test_the_text_names_the_difference_its_interval_and_both_p_values(run_dir, given, capsys):
+    call = ["evaluate", "--run-dir", str(run_dir), "--against", str(given / "theirs.de")]
+    assert main(call) == 0
+    said = capsys.readouterr().out
+    assert "ours minus theirs, 1,000 resamples, 10,000 random exchanges" in said
+    assert re.search(
+        r"^cased +[+-]\d+\.\d\d  \[[+-]\d+\.\d\d, [+-]\d+\.\d\d\] +p = \d\.\d{4} \(bootstrap\), "
+        r"\d\.\d{4} \(randomisation\), theirs \d+\.\d\d$",
+        said,
+        re.M,
+    )
+
+
+def test_every_protocol_on_request(run_dir, given, capsys):
+    expected = [asdict(score) for score in score_under_every_protocol(TRANSLATIONS, REFERENCES)]
+    assert score_file(given, capsys)["every_protocol"] is None
+    assert score_file(given, capsys, "--every-protocol")["every_protocol"] == expected
+    assert main(["evaluate", "--run-dir", str(run_dir), "--every-protocol"]) == 0
+    said = capsys.readouterr().out
+    for score in expected:
+        assert score["signature"] in said
+    assert "get_ende_bleu.sh of tensor2tensor" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"a\nb\n", r"ours.de has 2 lines and the split test 3: line n has to be"),
+        (b"", r"ours.de has 0 lines and the split test 3"),
+        (b"a\nb\nl\xe4uft\n", r"line 3 of \S+ours.de is not UTF-8"),
+        (None, r"ours.de cannot be read: No such file"),
+    ],
+)
+@pytest.mark.parametrize("option", ["--hypotheses", "--against"])
+def test_a_file_that_cannot_be_scored_is_a_sentence(given, capsys, option, content, complaint):
+    path = given / "ours.de"
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    files = {"--hypotheses": str(given / "theirs.de"), option: str(path)}
+    options = [word for pair in files.items() for word in pair]
+    assert main(["evaluate", "--data-dir", str(given / "corpus"), *options]) == 2
+    assert re.search(complaint, capsys.readouterr().err)
+
+
+def test_a_byte_order_mark_and_windows_lines_are_no_text(given, capsys):
+    expected = score_file(given, capsys)["scores"]
+    text = "\ufeff" + "\r\n".join(TRANSLATIONS)
+    (given / "ours.de").write_text(text, "utf-8", newline="")
+    assert score_file(given, capsys)["scores"] == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--run-dir", "x"], "--run-dir belongs to a model"),
+        (["--output", "x"], "--output belongs to a model"),
+        (["--alpha-from", "valid"], "--alpha-from belongs to a model"),
+        ([], "--hypotheses needs the references"),
+    ],
+)
+def test_what_belongs_to_a_model_does_not_go_with_a_file(given, capsys, options, complaint):
+    assert main(["evaluate", "--hypotheses", str(given / "ours.de"), *options]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_without_a_run_the_shipped_model_is_evaluated_on_its_corpus(capsys, monkeypatch):
+    few = {name: Split(["The man sleeps."], ["Der Mann schläft."]) for name in ("test", "valid")}
+    corpus = ParallelCorpus("grammar", "en", "de", few)
+    asked = []
+    monkeypatch.setattr(
+        "annotated_transformer.cli.evaluate.load_corpus",
+        lambda name, **options: asked.append((name, options["data_dir"])) or corpus,
+    )
+    assert main(["evaluate", "--format", "json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["run_dir"] == "shipped"
+    assert asked == [("grammar", None)]
+    assert "the small model that comes with the package" in said.err
+
+
+def test_other_languages_can_be_named(given, capsys):
+    for language in ("en", "de"):
+        path = given / "corpus" / f"test.{language}"
+        path.rename(given / "corpus" / f"test.{language}x")
+    assert score_file(given, capsys, "--source", "enx", "--target", "dex")["target"] == "dex"
+
+
+def test_progress_is_written_now_and_then_into_a_log(run_dir, capsys, monkeypatch):
+    monkeypatch.setattr("annotated_transformer.cli.sentences.SAY_EVERY", 0.0)
+    assert main(["evaluate", "--run-dir", str(run_dir), "--alpha-from", "valid"]) == 0
+    said = capsys.readouterr().err
+    assert re.search(r"^validation, alpha 1\.4: 2 of 2 lines, \S+ a second, 0:00 left$", said, re.M)
+    assert re.search(r"^test: 3 of 3 lines, \S+ a second, 0:00 left$", said, re.M)
+
+
+# Test sets that sacreBLEU knows
+
+
+class FakeSet:
+    """What is used of a test set of sacreBLEU."""
+
+    name = "fake24"
+    langpairs: ClassVar = {"en-de": [], "cs-uk": []}
+
+    def __init__(self, folder: Path, references: int = 1, error: BaseException | None = None):
+        self.folder, self.references, self.error = folder, references, error
+
+    def get_source_file(self, pair: str) -> str:
+        if self.error is not None:
+            raise self.error
+        return str(self.folder / "test.en")
+
+    def get_reference_files(self, pair: str) -> list[str]:
+        return [str(self.folder / "test.de")] * self.references
+
+
+@pytest.fixture
+def known(given, monkeypatch):
+    """Let sacreBLEU know a set of the test's own."""
+
+    def put(**options) -> None:
+        monkeypatch.setitem(DATASETS, "fake24", FakeSet(given / "corpus", **options))
+
+    put()
+    return put
+
+
+def test_a_test_set_of_sacrebleu_is_scored_by_its_name(run_dir, given, known, capsys):
+    report = evaluate(run_dir, capsys, "--data", "sacrebleu:fake24")
+    assert report["data"] == "sacrebleu:fake24"
+    assert report["scores"] == evaluate(run_dir, capsys)["scores"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "complaint", "status"),
+    [
+        ("fake23", {}, "knows no test set 'fake23'; it knows", 2),
+        ("fake24", {"references": 2}, "fake24 has 2 references a sentence", 2),
+        (
+            "fake24",
+            {"error": URLError("no route")},
+            r"fake24 is not on this machine and cannot be fetched (no route): connect, or give",
+            1,
+        ),
+        ("fake24", {"error": TimeoutError("too slow")}, "cannot be fetched (too slow)", 1),
+        ("fake24", {"error": ReadError("cut off")}, "cannot be read (cut off): delete it from", 1),
+        ("fake24", {"error": SystemExit(1)}, "sacreBLEU could not fetch fake24", 1),
+    ],
+)
+def test_a_test_set_that_cannot_be_had_is_a_sentence(
+    run_dir, known, capsys, name, options, complaint, status
+):
+    known(**options)
+    call = ["evaluate", "--run-dir", str(run_dir), "--data", f"sacrebleu:{name}"]
+    assert main(call) == status
+    assert complaint in capsys.readouterr().err
+
+
+def test_languages_that_a_test_set_lacks_are_a_sentence(run_dir, known, capsys):
+    call = ["evaluate", "--run-dir", str(run_dir), "--data", "sacrebleu:fake24"]
+    assert main([*call, "--target", "fr"]) == 2
+    assert "has no en-fr; it has cs-uk, en-de: give --source" in capsys.readouterr().err
+    assert main([*call, "--data-dir", "x"]) == 2
+    assert "leave out --data-dir" in capsys.readouterr().err
+    assert main([*call, "--split", "valid"]) == 2
+    assert "has no split 'valid'; it has test" in capsys.readouterr().err
+
+
+def test_the_papers_test_set_is_known():
+    assert "en-de" in DATASETS["wmt14/full"].langpairs
+    assert "en-fr" in DATASETS["wmt14/full"].langpairs

@@ -43,18 +43,26 @@ PAPER_CODE = {
     "decoder",
     "transformer",
     "decoding",
+    "beam",
+    "beam_steps",
+    "sampling",
     "incremental",
     "inspection",
 }
 SERVING_CODE = {
     "__init__",
+    "bleu",
+    "chrf",
     "errors",
+    "forensics",
     "likelihood",
     "measurements",
     "scoring",
+    "significance",
     "translation",
 }
 ROOMS = {
+    "ablation",
     "benchmark",
     "cli",
     "data",

@@ -35,6 +35,7 @@ from annotated_transformer.ledger.rescoring import problems_of_scores
 from annotated_transformer.ledger.rows import Finding, Row, Treatment
 from annotated_transformer.ledger.rows_experiments import all_rows
 from annotated_transformer.ledger.run_page import (
+    by_settings,
     capital,
     departures,
     make_run_page,
@@ -296,6 +297,39 @@ def test_how_the_settings_were_chosen_stands_before_the_scores() -> None:
     assert "- *The third.* X." in page
 
 
+def a_seed(seed: int, value: float, alpha: float = 0.6) -> RecordedRun:
+    training = TrainingConfig(steps=20, seed=seed).to_dict()
+    configuration = {**a_run().configuration, "training": training}
+    return a_run(
+        name=f"multi30k_s{seed}",
+        seeds={"training": seed},
+        configuration=configuration,
+        scores=a_score(value=value, alpha=alpha),
+        cost={**a_run().cost, "process_cpu_seconds": 60.0 * (seed + 1)},
+    )
+
+
+def test_runs_that_differ_in_the_seed_stand_together_with_their_median() -> None:
+    seeds = [a_seed(0, 40.0), a_seed(1, 10.0, 1.4), a_seed(2, 39.0)]
+    other = a_run(
+        name="multi30k_z",
+        configuration={**a_run().configuration, "training": TrainingConfig(steps=30).to_dict()},
+        scores=a_score(value=41.0),
+    )
+    assert [[run.name for run in group] for group in by_settings([*seeds, other])] == [
+        ["multi30k_s0", "multi30k_s1", "multi30k_s2"],
+        ["multi30k_z"],
+    ]
+    page = make_run_page([*seeds, other])
+    beside = page[: page.index("## An example")]
+    assert "**39.00** BLEU, cased, detokenised, on test, median of 40.00, 10.00, 39.00: " in beside
+    assert "2.0 minutes of processor time, median of 3 seeds" in beside
+    assert "α = 0.6, chosen on valid; beam 4, α = 1.4, chosen on valid; `nrefs" in beside
+    assert "**41.00** BLEU, cased, detokenised, on test: beam 4" in beside
+    assert page.count("### The same with seed") == 2
+    assert page.count("## An example") == 2
+
+
 def test_outside_a_clone_there_is_no_ledger(tmp_path: Path) -> None:
     with pytest.raises(CallError, match="not in a clone"):
         checks.find_repository(tmp_path)
@@ -540,6 +574,15 @@ def test_a_record_whose_alpha_was_not_the_best_is_refused(tmp_path: Path) -> Non
     file.write_text(json.dumps({**report, "tuning": [{"alpha": 0.8}]}))
     with pytest.raises(CallError, match="is not what"):
         record_run(request, parse)
+
+
+def test_scores_of_a_file_are_not_recorded_as_a_models(tmp_path: Path) -> None:
+    request = make_run_dir(tmp_path)
+    file = Path(request.score_files[0])
+    file.write_text(json.dumps({**json.loads(file.read_text()), "run_dir": None}))
+    with pytest.raises(CallError, match="which any model may have written"):
+        record_run(request, parse)
+    assert not request.folder.exists()
 
 
 def test_a_damaged_record_is_refused(tmp_path: Path) -> None:

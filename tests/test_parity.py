@@ -8,10 +8,10 @@ benchmark, so that one is proven too.
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from annotated_transformer.benchmark.peers import LONGEST, MarianPeer
-from annotated_transformer.positional import sinusoidal_encoding
+from annotated_transformer.benchmark.peers import MarianPeer
+from annotated_transformer.benchmark.ports import fill, hugging_face_of, hugging_face_parameter
 from annotated_transformer.transformer import Transformer
 from torch_twin import PAD, TorchTwin, a_batch, our_model
 
@@ -25,40 +25,9 @@ TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5}
 def marian_twin(ours: Transformer) -> MarianPeer:
     """Hugging Face's Marian, the very one that takes part in the benchmark, with our weights."""
     config = ours.config
-    twin = MarianPeer(config).to(ours.projection.weight.dtype)
-    for module in twin.modules():
-        if isinstance(module, nn.LayerNorm):
-            module.eps = config.layer_norm_eps
-    with torch.no_grad():
-        ours_of = dict(ours.named_parameters())
-        for name, parameter in twin.marian.named_parameters():
-            if "embed_positions" in name:
-                parameter.copy_(sinusoidal_encoding(LONGEST, config.d_model))
-            else:
-                parameter.copy_(marian_parameter(name, ours_of))
-        twin.marian.final_logits_bias.zero_()
+    twin = MarianPeer(config)
+    fill(twin.marian, ours)
     return twin
-
-
-def marian_parameter(name: str, ours: dict[str, Tensor]) -> Tensor:
-    """What a parameter of Marian should hold, given ours by name."""
-    if name.endswith("shared.weight") or name.endswith("lm_head.weight"):
-        return ours["source_embedding.table.weight"]
-    _, stack, _, number, *rest, kind = name.split(".")
-    layer = f"{stack}.layers.{number}"
-    part = rest[0]
-    norms = ["self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"]
-    if stack == "encoder":
-        norms.remove("encoder_attn_layer_norm")
-    if part in norms:
-        gain_or_shift = "gamma" if kind == "weight" else "beta"
-        return ours[f"{layer}.residuals.{norms.index(part)}.norm.{gain_or_shift}"]
-    if part in ("fc1", "fc2"):
-        return ours[f"{layer}.feed_forward.{'inner' if part == 'fc1' else 'outer'}.{kind}"]
-    attention = f"{layer}.{'self' if part == 'self_attn' else 'cross'}_attention"
-    projection = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
-    weight = ours[f"{attention}.{projection[rest[1]]}_projection.weight"]
-    return torch.zeros(weight.size(0)) if kind == "bias" else weight
 
 
 def assert_close(ours: Tensor, theirs: Tensor, what: str) -> None:
@@ -132,10 +101,22 @@ def test_gradients_equal_marian(dtype):
         bias_of_attention = name.endswith("_proj.bias")
         if bias_of_attention or "embed_positions" in name:
             continue
-        expected = marian_parameter(name, gradients)
+        expected = hugging_face_parameter(name, gradients)
         assert_close(expected, parameter.grad, name)
         compared += expected.numel()
     assert compared == sum(gradient.numel() for gradient in gradients.values())
+
+
+@pytest.mark.parametrize("changes", [{}, {"attention_bias": True}, {"norm": "pre"}], ids=str)
+def test_logits_equal_the_hugging_face_model_that_decoding_is_compared_with(changes):
+    ours = our_model(torch.float64, **changes)
+    twin = hugging_face_of(ours, banned=(5,))
+    src, tgt = a_batch()
+    real = tgt != PAD
+    theirs = twin(input_ids=src, attention_mask=src != PAD, decoder_input_ids=tgt).logits
+    logits = ours.eval()(src, tgt)
+    logits[..., 5] -= 1e9  # what is banned
+    assert_close(logits[real], theirs[real], "logits")
 
 
 def test_the_comparison_notices_a_small_difference():

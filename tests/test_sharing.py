@@ -191,6 +191,16 @@ def test_overwrites_nothing(
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
+def test_scores_of_a_file_of_translations_are_not_shared_as_the_models(
+    trained: Path, report: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = json.loads(report.read_text("utf-8"))
+    report.write_text(json.dumps({**values, "hypotheses": "theirs.de"}), "utf-8")
+    call = ["export", "--run-dir", str(trained), "--output", str(tmp_path / "shared")]
+    assert main([*call, "--scores", str(report)]) == 2
+    assert "it scores a file of translations, which may be anybody's" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["", "[1]", "{}", '{"scores": [{}]}', BAD_NAME, '{"scores": 3}'])
 def test_scores_that_are_none_are_refused_before_anything_is_written(
     trained: Path, tmp_path: Path, text: str, capfd: pytest.CaptureFixture[str]

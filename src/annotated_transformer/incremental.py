@@ -72,7 +72,8 @@ class CachedDecoder:
         x = self.model.target_embedding(newest, start=length - 1)  # (live * beam, 1, d_model)
         x = x.view(live, beam_size, -1)
         itself = torch.eye(beam_size, dtype=torch.bool, device=x.device).expand(live, 1, -1, -1)
-        self.own_past = torch.cat([self.own_past, itself], dim=-1)  # (live, 1, beam, length * beam)
+        past = self.own_past[:, :, :beam_size]  # a search may begin with a beam that is not full
+        self.own_past = torch.cat([past, itself], dim=-1)  # (live, 1, beam, length * beam)
         for layer in self.layers:
             x = layer.step(x, self.own_past, self.src_mask)  # (live, beam, d_model)
         final_norm = self.model.decoder.final_norm
@@ -97,10 +98,10 @@ class LayerCache:
 
     def __init__(self, layer: DecoderLayer, memory: Tensor) -> None:
         self.layer = layer
-        # (live, num_heads, n_src, d_k) and (live, num_heads, n_src, d_v)
-        self.memory_keys, self.memory_values = layer.cross_attention.project_key_value(
-            memory, memory
-        )
+        keys, values = layer.cross_attention.project_key_value(memory, memory)
+        # They are read at every step: once head by head in memory saves collecting them each time.
+        self.memory_keys = keys.contiguous()  # (live, num_heads, n_src, d_k)
+        self.memory_values = values.contiguous()  # (live, num_heads, n_src, d_v)
         # (live, num_heads, length * beam, d_k or d_v): the tokens of all hypotheses, step by step
         self.past_keys, self.past_values = layer.self_attention.project_key_value(
             memory[:, :0], memory[:, :0]

@@ -8,13 +8,20 @@ tokenised by Moses before n-grams are counted. The two are not comparable with e
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
+from annotated_transformer.bleu import bleu_of_counts, count_corpus, words_13a
+from annotated_transformer.chrf import chrf_of_counts, count_characters
 from annotated_transformer.errors import CallError
+from annotated_transformer.significance import Counted
 
 BLEU_PROTOCOLS = ("cased", "lower-tokenised")
 PROTOCOLS = (*BLEU_PROTOCOLS, "chrf", "exact-match")  # scores of what a search found
@@ -53,7 +60,7 @@ def score_corpus(
     Raises:
         CallError: if the line counts differ, if there is no line, if a protocol is unknown.
     """
-    _check_line_counts(hypotheses, references)
+    check_line_counts(hypotheses, references)
     scorers = {
         "cased": cased_bleu,
         "lower-tokenised": lambda ours, theirs: lower_tokenised_bleu(ours, theirs, language),
@@ -62,9 +69,7 @@ def score_corpus(
     }
     unknown = [protocol for protocol in protocols if protocol not in scorers]
     if unknown:
-        raise CallError(
-            f"there is no scoring protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}."
-        )
+        raise _unknown(unknown[0])
     return [scorers[protocol](hypotheses, references) for protocol in protocols]
 
 
@@ -106,22 +111,52 @@ def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     Raises:
         CallError: if the line counts differ, if there is no line, if every pair is empty.
     """
-    _check_line_counts(hypotheses, references)
-    pairs = [
-        (ours.split(), theirs.split())
-        for ours, theirs in zip(hypotheses, references, strict=True)
-        if ours.strip() or theirs.strip()
-    ]
+    check_line_counts(hypotheses, references)
+    counts = count_matches(hypotheses, references).sum(0)  # (2,)
+    pairs = int(counts[1])
     if not pairs:
         raise CallError(
             f"all {len(references)} translations and their references are empty: there is no "
             "match to count; give at least one line with text."
         )
     signature = "nrefs:1|case:mixed|whole-lines"
-    if skipped := len(references) - len(pairs):
+    if skipped := len(references) - pairs:
         signature += f"|empty-pairs-skipped:{skipped}"
-    equal = sum(ours == theirs for ours, theirs in pairs)
-    return Score("exact-match", 100.0 * equal / len(pairs), signature)
+    return Score("exact-match", float(match_of_counts(counts)), signature)
+
+
+def count_sentences(
+    hypotheses: Sequence[str], references: Sequence[str], protocol: str, language: str = "de"
+) -> Counted:
+    """What each sentence adds to a score of `score_corpus`, for `significance` to draw from.
+
+    Raises:
+        CallError: if the line counts differ, if there is no line, if the protocol is unknown.
+    """
+    check_line_counts(hypotheses, references)
+    if protocol in BLEU_PROTOCOLS:
+        words = words_13a if protocol == "cased" else MosesPreparation(language).words
+        counts = count_corpus(list(map(words, hypotheses)), list(map(words, references)))
+        return Counted(counts, partial(bleu_of_counts, smoothing="exp"))
+    if protocol == "chrf":
+        return Counted(count_characters(hypotheses, references), chrf_of_counts)
+    if protocol == "exact-match":
+        return Counted(count_matches(hypotheses, references), match_of_counts)
+    raise _unknown(protocol)
+
+
+def count_matches(hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[Any]:
+    """1 where a line equals its reference, and 1 where either has text: (sentences, 2)."""
+    words = [
+        (ours.split(), theirs.split()) for ours, theirs in zip(hypotheses, references, strict=True)
+    ]
+    rows = [(ours == theirs != [], bool(ours or theirs)) for ours, theirs in words]
+    return np.array(rows, dtype=np.float64).reshape(-1, 2)
+
+
+def match_of_counts(sums: NDArray[Any]) -> NDArray[Any]:
+    """Percentages (...) of the sums (..., 2); 0 where no pair has text."""
+    return 100 * sums[..., 0] / np.maximum(sums[..., 1], 1)
 
 
 class MosesPreparation:
@@ -135,8 +170,19 @@ class MosesPreparation:
         normalised = self.normaliser.normalize(line.lower())
         return str(self.tokeniser.tokenize(normalised, return_str=True))
 
+    def words(self, line: str) -> list[str]:
+        """The words of a line, as a scorer that lower-cases counts them."""
+        return self(line).lower().split()
 
-def _check_line_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+
+def _unknown(protocol: str) -> CallError:
+    return CallError(
+        f"there is no scoring protocol {protocol!r}; choose from {', '.join(PROTOCOLS)}."
+    )
+
+
+def check_line_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Raises CallError if the line counts differ, if there is no line."""
     if len(hypotheses) != len(references):
         raise CallError(
             f"there are {len(hypotheses)} translations and {len(references)} references; "

@@ -9,7 +9,7 @@ import torch
 
 from annotated_transformer.data import Vocabulary, collate, token_batches
 from annotated_transformer.decoding import beam_search
-from annotated_transformer.errors import WorkError
+from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.inspection import recording_attention
 from annotated_transformer.transformer import Transformer
 
@@ -76,6 +76,7 @@ def nbest_translations(
     nbest: int = 1,
     batch_tokens: int = 2048,
     first_line: int = 1,
+    prefix: str | Sequence[str] = "",
     progress: Progress | None = None,
 ) -> list[list[Translation]]:
     """The nbest translations of each sentence, best first, in the order given.
@@ -92,12 +93,17 @@ def nbest_translations(
         nbest: how many translations of each sentence are wanted.
         batch_tokens: source tokens in a batch, padding counted; more need more memory.
         first_line: the number of the first sentence in warnings.
+        prefix: the text that each translation must begin with: one for all, or one a sentence ("":
+            any). What follows may go on with its last word.
         progress: told after each batch how far it is.
 
     Raises:
+        CallError: if there is not one prefix a sentence, or one is longer than its translation may
+            be.
         WorkError: if the model's output is not a number, so that nothing can be searched.
     """
     sources = source_ids(vocabulary, sentences)
+    beginnings = prefix_ids(vocabulary, prefix, sources)
     limit = longest_source(model)
     for index, ids in enumerate(sources):
         if len(ids) > limit:
@@ -115,8 +121,15 @@ def nbest_translations(
     for batch in token_batches(lengths, budget, seed=0, epoch=0):
         indices = [wanted[place] for place in batch]
         src = collate([sources[index] for index in indices], vocabulary.pad_id)  # (batch, n_src)
+        forced = collate([beginnings[index] for index in indices], vocabulary.pad_id)
         found = beam_search(
-            model, src.to(model.device), beam_size, alpha, max_extra=MAX_EXTRA, nbest=nbest
+            model,
+            src.to(model.device),
+            beam_size,
+            alpha,
+            max_extra=MAX_EXTRA,
+            nbest=nbest,
+            prefix=forced.to(model.device),  # (batch, n_prefix)
         )
         for index, hypotheses in zip(indices, found, strict=True):
             if not hypotheses or not math.isfinite(hypotheses[0].score):
@@ -163,6 +176,27 @@ def cross_attention(
 def source_ids(vocabulary: Vocabulary, sentences: Sequence[str]) -> list[list[int]]:
     """The ids of each sentence with eos behind, as in training."""
     return [[*ids, vocabulary.eos_id] for ids in vocabulary.encode_batch(sentences)]
+
+
+def prefix_ids(
+    vocabulary: Vocabulary, prefix: str | Sequence[str], sources: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """What each translation must begin with: ids without start and end.
+
+    Raises:
+        CallError: if there is not one a sentence, or one is longer than its translation may be.
+    """
+    texts = [prefix] * len(sources) if isinstance(prefix, str) else list(prefix)
+    if len(texts) != len(sources):
+        raise CallError(f"{len(texts)} prefixes were given for {len(sources)} sentences.")
+    found = vocabulary.encode_batch(texts)
+    for text, ids, source in zip(texts, found, sources, strict=True):
+        if len(source) > 1 and len(ids) >= len(source) + MAX_EXTRA:
+            raise CallError(
+                f"The prefix {text!r} has {len(ids)} tokens and a translation of this sentence may "
+                f"have {len(source) + MAX_EXTRA}: shorten it."
+            )
+    return found
 
 
 def longest_source(model: Transformer) -> int:

@@ -5,6 +5,7 @@ smoothed loss of a batch, a mean over its real tokens, in the way that is usual 
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -84,30 +85,8 @@ class MarianPeer(nn.Module):
         import transformers
 
         self.pad_id = config.pad_id
-        self.marian = transformers.MarianMTModel(
-            transformers.MarianConfig(
-                vocab_size=config.vocab_size,
-                d_model=config.d_model,
-                encoder_layers=config.num_layers,
-                decoder_layers=config.num_layers,
-                encoder_ffn_dim=config.d_ff,
-                decoder_ffn_dim=config.d_ff,
-                encoder_attention_heads=config.num_heads,
-                decoder_attention_heads=config.num_heads,
-                dropout=config.dropout,
-                attention_dropout=0.0,
-                activation_dropout=0.0,
-                activation_function="relu",
-                max_position_embeddings=LONGEST,
-                scale_embedding=True,
-                share_encoder_decoder_embeddings=True,
-                tie_word_embeddings=True,
-                pad_token_id=config.pad_id,
-                bos_token_id=config.bos_id,
-                eos_token_id=config.eos_id,
-                decoder_start_token_id=config.bos_id,
-            )
-        )
+        sizes = hugging_face_sizes(config)
+        self.marian = transformers.MarianMTModel(transformers.MarianConfig(**sizes))
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """The loss of a batch: src (batch, n_src), tgt (batch, n_tgt + 1)."""
@@ -123,6 +102,32 @@ class MarianPeer(nn.Module):
             use_cache=False,
         ).logits
         return logits
+
+
+def hugging_face_sizes(config: TransformerConfig) -> dict[str, Any]:
+    """Our sizes by the names of Hugging Face's encoder-decoders."""
+    return {
+        "vocab_size": config.vocab_size,
+        "d_model": config.d_model,
+        "encoder_layers": config.num_layers,
+        "decoder_layers": config.num_layers,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "encoder_attention_heads": config.num_heads,
+        "decoder_attention_heads": config.num_heads,
+        "dropout": config.dropout,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "activation_function": "relu",
+        "max_position_embeddings": LONGEST,
+        "scale_embedding": True,
+        "share_encoder_decoder_embeddings": True,
+        "tie_word_embeddings": True,
+        "pad_token_id": config.pad_id,
+        "bos_token_id": config.bos_id,
+        "eos_token_id": config.eos_id,
+        "decoder_start_token_id": config.bos_id,
+    }
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:

@@ -166,9 +166,17 @@ def speed_of(
 ) -> Speed:
     """The medians over the rounds that count."""
     ratios = [took / best for took, best in zip(seconds, ours, strict=True)]
-    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    low, middle, high = quartiles(ratios)
     rate = statistics.median(count / took for count, took in zip(tokens, seconds, strict=True))
     return Speed(one.name, one.precision, rate, middle, low, high, loss)
+
+
+def quartiles(ratios: Sequence[float]) -> tuple[float, float, float]:
+    """The lower quartile, the median and the upper quartile; of one ratio, that ratio."""
+    if len(ratios) == 1:
+        return ratios[0], ratios[0], ratios[0]
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return low, middle, high
 
 
 def timed(

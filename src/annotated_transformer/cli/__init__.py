@@ -12,6 +12,7 @@ COMMANDS = (
     "doctor",
     "data",
     "train",
+    "ablate",
     "average",
     "export",
     "benchmark",

@@ -3,20 +3,28 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from annotated_transformer.cli.options import (
     add_device,
     add_format,
+    add_search,
     positive,
     print_json,
     print_lines,
 )
+from annotated_transformer.data import ParallelCorpus
+from annotated_transformer.errors import CallError
+from annotated_transformer.training.memory import keep_freed_memory
 
 # Tokens a side in a batch: what fits a laptop and is the size of the recorded runs.
 SIZES = {"tiny": 4096, "small": 4096, "base": 2048, "big": 2048}
 VOCABULARY = 10_000
+TRAINED = "trained"  # the weights of --run-dir, or those that come with the package
+BATCH_TOKENS = 2048  # source tokens in a batch that is translated
+SENTENCES = {"base": 48, "big": 48}  # that are translated; 200 where nothing else is said
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -26,61 +34,162 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="this package beside others, on this machine",
         description="Time this package and its peers in turn on the same batches. Ratios are "
         "medians over the rounds, with quartiles.",
+        epilog=f"For decoding, {TRAINED} are the weights of --run-dir, or of the small translator "
+        "that comes with the package. A size by its name has random weights: sentences get as many "
+        "tokens as their source then, because random weights end them at no sensible place. Peers "
+        "take part where they are installed: pip install transformers ctranslate2.",
     )
     parser.set_defaults(run=run)
-    parser.add_argument("what", choices=("training",), help="whole training steps")
+    parser.add_argument(
+        "what",
+        choices=("training", "decoding"),
+        help="whole training steps, or translations by beam search",
+    )
     parser.add_argument(
         "--sizes",
         nargs="+",
-        choices=tuple(SIZES),
-        default=["tiny", "base"],
-        help="models (default tiny and base)",
+        choices=(*SIZES, TRAINED),
+        help=f"models (default tiny and base; for decoding {TRAINED} and base)",
     )
-    parser.add_argument("--rounds", type=positive, default=15, help="that count (default 15)")
-    parser.add_argument("--max-tokens", type=positive, help="of a batch, a side")
+    parser.add_argument("--rounds", type=positive, help="that count (default 15; for decoding 5)")
+    parser.add_argument(
+        "--max-tokens",
+        type=positive,
+        help="of a batch: a side in training, of the sources in decoding",
+    )
     parser.add_argument("--data", default=None, help="corpus by name (default grammar)")
     parser.add_argument("--data-dir", type=Path, help="folder with train.en, train.de")
+    only = parser.add_argument_group("decoding")
+    only.add_argument("--run-dir", type=Path, help=f"the run whose weights are {TRAINED}")
+    only.add_argument(
+        "--sentences",
+        type=positive,
+        help="of the validation split (default 200; 48 for base and big)",
+    )
+    only.add_argument(
+        "--clock",
+        choices=("wall", "processor"),
+        default="wall",
+        help="processor: the time that this process computed, where a machine has other work",
+    )
+    add_search(parser)
     add_device(parser)
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure each size and print it as soon as it is known."""
-    from annotated_transformer.benchmark.training import as_text, measure_training
-    from annotated_transformer.data import Vocabulary, encode_split, load_corpus
+    from annotated_transformer.data import load_corpus
     from annotated_transformer.training.devices import choose_device, processor_name
 
+    decoding = arguments.what == "decoding"
+    if TRAINED in (arguments.sizes or []) and not decoding:
+        raise CallError(f"--sizes {TRAINED} is for decoding: training begins with random weights.")
+    if arguments.run_dir and not decoding:
+        raise CallError("--run-dir is for decoding: training begins with random weights.")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
+    keep_freed_memory()  # as in training, and for the peers alike
     device = choose_device(arguments.device)
     corpus = load_corpus(arguments.data, data_dir=arguments.data_dir)
-    train = corpus["train"]
-    vocabulary = Vocabulary.train([*train.source, *train.target], VOCABULARY)
-    split = encode_split(train, vocabulary)
     machine = {
         "torch": torch.__version__,
         "processor": processor_name(),
         "device": str(device),
         "threads": torch.get_num_threads(),
         "corpus": corpus.name,
-        "vocabulary": len(vocabulary),
     }
-    as_json = arguments.format == "json"
-    if not as_json:
-        print_lines([", ".join(f"{name} {value}" for name, value in machine.items())])
-    reports = []
-    for preset in arguments.sizes:
-
-        def say(done: int, of: int, preset: str = preset) -> None:
-            print(f"{preset}: round {done} of {of}", file=sys.stderr, flush=True)
-
-        max_tokens = arguments.max_tokens or SIZES[preset]
-        report = measure_training(
-            preset, split, len(vocabulary), max_tokens, arguments.rounds, device, say
-        )
-        reports.append(report)
-        if not as_json:
-            print_lines(as_text(report))
-    if as_json:
-        print_json({**machine, "training": [report.to_dict() for report in reports]})
+    measure = decode_sizes if decoding else train_sizes
+    reports = measure(arguments, corpus, device, machine)
+    if arguments.format == "json":
+        print_json({**machine, arguments.what: reports})
     return 0
+
+
+def say_machine(arguments: argparse.Namespace, machine: dict[str, Any]) -> None:
+    """The first line for people."""
+    if arguments.format != "json":
+        print_lines([", ".join(f"{name} {value}" for name, value in machine.items())])
+
+
+def teller(what: str) -> Any:
+    """A function that tells how far the measurement of `what` is."""
+
+    def say(done: int, of: int) -> None:
+        print(f"{what}: turn {done} of {of}", file=sys.stderr, flush=True)
+
+    return say
+
+
+def train_sizes(
+    arguments: argparse.Namespace,
+    corpus: ParallelCorpus,
+    device: torch.device,
+    machine: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """`benchmark training`: the report of each size, printed for people as it comes."""
+    from annotated_transformer.benchmark.training import as_text, measure_training
+    from annotated_transformer.data import Vocabulary, encode_split
+
+    train = corpus["train"]
+    vocabulary = Vocabulary.train([*train.source, *train.target], VOCABULARY)
+    split = encode_split(train, vocabulary)
+    machine["vocabulary"] = len(vocabulary)
+    say_machine(arguments, machine)
+    reports = []
+    for preset in arguments.sizes or ["tiny", "base"]:
+        max_tokens = arguments.max_tokens or SIZES[preset]
+        rounds = arguments.rounds or 15
+        report = measure_training(
+            preset, split, len(vocabulary), max_tokens, rounds, device, teller(preset)
+        )
+        reports.append(report.to_dict())
+        if arguments.format != "json":
+            print_lines(as_text(report))
+    return reports
+
+
+def decode_sizes(
+    arguments: argparse.Namespace,
+    corpus: ParallelCorpus,
+    device: torch.device,
+    machine: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """`benchmark decoding`: the report of each size, printed for people as it comes."""
+    from annotated_transformer.benchmark.decoders import Task
+    from annotated_transformer.benchmark.decoding import as_text, measure_decoding
+    from annotated_transformer.config import TransformerConfig
+    from annotated_transformer.shipped import FOLDER
+    from annotated_transformer.training import load_run
+    from annotated_transformer.transformer import Transformer
+    from annotated_transformer.translation import longest_source, source_ids
+
+    trained, vocabulary, _ = load_run(arguments.run_dir or FOLDER, device)
+    machine["vocabulary"] = len(vocabulary)
+    say_machine(arguments, machine)
+    sentences = [line for line in corpus["valid"].source if line.strip()]
+    reports = []
+    for size in arguments.sizes or [TRAINED, "base"]:
+        if size == TRAINED:
+            model, weights = trained, "the run's weights" if arguments.run_dir else "shipped"
+        else:
+            torch.manual_seed(0)
+            config = TransformerConfig.preset(size, len(vocabulary))
+            model, weights = Transformer(config).to(device).eval(), f"{size}, random weights"
+        sources = [
+            ids for ids in source_ids(vocabulary, sentences) if len(ids) <= longest_source(model)
+        ][: arguments.sentences or SENTENCES.get(size, 200)]
+        task = Task(model, arguments.beam, arguments.alpha, fixed_length=size != TRAINED)
+        report = measure_decoding(
+            weights,
+            task,
+            sources,
+            arguments.max_tokens or BATCH_TOKENS,
+            arguments.rounds or 5,
+            arguments.clock,
+            teller(weights),
+        )
+        reports.append(report.to_dict())
+        if arguments.format != "json":
+            print_lines(as_text(report))
+    return reports

@@ -2,9 +2,9 @@
 
 import argparse
 import sys
-import tempfile
+import textwrap
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,12 +15,25 @@ import torch
 from annotated_transformer.cli.options import (
     add_device,
     add_format,
-    add_run_dir,
     add_search,
+    not_negative_count,
     positive,
     print_json,
     print_lines,
-    show_progress,
+)
+from annotated_transformer.cli.scores import (
+    as_text,
+    compare,
+    comparison_as_text,
+    length_ratio,
+    protocols_as_text,
+    score_with_intervals,
+)
+from annotated_transformer.cli.sentences import Progress
+from annotated_transformer.cli.translation_files import (
+    check_writable,
+    read_translations,
+    write_lines,
 )
 from annotated_transformer.data import (
     ParallelCorpus,
@@ -29,9 +42,13 @@ from annotated_transformer.data import (
     encode_split,
     load_corpus,
 )
-from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.data.sacrebleu_sets import PREFIX, load_sacrebleu_set
+from annotated_transformer.errors import CallError
+from annotated_transformer.forensics import ProtocolScore, score_under_every_protocol
 from annotated_transformer.likelihood import Likelihood, split_likelihood
-from annotated_transformer.scoring import Score, lower_tokenised_bleu, score_corpus
+from annotated_transformer.scoring import lower_tokenised_bleu
+from annotated_transformer.shipped import FOLDER as SHIPPED
+from annotated_transformer.significance import RESAMPLES
 from annotated_transformer.training import RunConfig, load_run
 from annotated_transformer.training.devices import choose_device
 from annotated_transformer.transformer import Transformer
@@ -44,15 +61,46 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     """Add the command."""
     parser = subparsers.add_parser(
         "evaluate",
-        help="BLEU with its signature, chrF, perplexity, speed",
-        description="Translate a split and score it, every score with its signature. Loss and "
-        "perplexity are those of the references, per token, without label smoothing.",
+        help="BLEU with its signature and interval, chrF, perplexity, speed",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=textwrap.dedent(
+            """\
+            Translate a split and score it, or score a file of translations; every score with its
+            signature and its interval. Loss and perplexity are those of the references, per token,
+            without label smoothing.
+            """
+        ),
+        epilog=textwrap.dedent(
+            """\
+            examples:
+              %(prog)s --run-dir runs/first --data grammar --split test
+              %(prog)s --run-dir runs/first --against theirs.de
+              %(prog)s --hypotheses ours.de --data-dir my_corpus --every-protocol
+              %(prog)s --run-dir runs/big --data sacrebleu:wmt14/full --output ours.de
+            """
+        ),
     )
     parser.set_defaults(run=run)
-    add_run_dir(parser)
-    parser.add_argument("--data", help="corpus by name (default the run's own)")
+    parser.add_argument(
+        "--run-dir",
+        type=Path,
+        help="folder of the run, as given to `train`; default the small model that comes with the "
+        "package",
+    )
+    parser.add_argument(
+        "--hypotheses",
+        type=Path,
+        metavar="FILE",
+        help="score these translations, one a line, and no model",
+    )
+    parser.add_argument(
+        "--data",
+        help="corpus by name (default the run's own), or sacrebleu:NAME for a published test set",
+    )
     parser.add_argument("--data-dir", type=Path, help="folder with SPLIT.en, SPLIT.de")
     parser.add_argument("--split", default="test", help="default test")
+    parser.add_argument("--source", help="language of the source (default the run's own, or en)")
+    parser.add_argument("--target", help="language of the target (default the run's own, or de)")
     add_search(parser)
     parser.add_argument(
         "--alpha-from",
@@ -61,6 +109,24 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         + ", ".join(map(str, ALPHAS)),
     )
     parser.add_argument("--batch-tokens", type=positive, default=2048, help="of a search's batch")
+    parser.add_argument(
+        "--bootstrap",
+        type=not_negative_count,
+        default=RESAMPLES,
+        metavar="N",
+        help=f"resampled test sets for the intervals (default {RESAMPLES}; 0: no intervals)",
+    )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="FILE",
+        help="other translations of the split, one a line: is the difference more than chance?",
+    )
+    parser.add_argument(
+        "--every-protocol",
+        action="store_true",
+        help="BLEU of the same translations under each protocol in use as well",
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the translations here")
     add_format(parser)
     add_device(parser)
@@ -68,17 +134,117 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def run(arguments: argparse.Namespace) -> int:
     """Translate, score, and say so."""
+    check_call(arguments)
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     if arguments.output is not None:
         check_writable(arguments.output)  # before the work, not after it
-    model, vocabulary, config = load_run(arguments.run_dir, choose_device(arguments.device))
-    corpus = load_corpus(
-        arguments.data or (None if arguments.data_dir else config.data["name"]),
-        data_dir=arguments.data_dir or (None if arguments.data else config.data["data_dir"]),
-        source=config.data["source"],
-        target=config.data["target"],
+    trained = None if arguments.hypotheses else load_trained(arguments)
+    corpus = load_references(arguments, None if trained is None else trained[2])
+    split = corpus[arguments.split]
+    others = arguments.against and read_translations(arguments.against, len(split), arguments.split)
+    unwritten = None
+    found: dict[str, Any] = {}
+    if trained is None:
+        hypotheses = read_translations(arguments.hypotheses, len(split), arguments.split)
+    else:
+        hypotheses, found = translate_split(arguments, *trained, corpus)
+        if arguments.output is not None:
+            unwritten = write_lines(arguments.output, hypotheses)
+    language = corpus.target_language
+    scored = score_with_intervals(hypotheses, split.target, language, arguments.bootstrap)
+    compared = others and compare(
+        hypotheses, others, split.target, language, arguments.bootstrap or RESAMPLES
     )
+    protocols: list[ProtocolScore] = []
+    if arguments.every_protocol:
+        protocols = score_under_every_protocol(hypotheses, split.target, language)
+    likelihood = None
+    if trained is not None:
+        likelihood, left_out = likelihood_of(*trained, split)
+        found |= {**asdict(likelihood), "left_out_of_likelihood": left_out}
+    report = {
+        "run_dir": None if trained is None else str(arguments.run_dir or "shipped"),
+        "hypotheses": arguments.hypotheses and str(arguments.hypotheses),
+        "data": corpus.name,
+        "split": arguments.split,
+        "source": corpus.source_language,
+        "target": corpus.target_language,
+        "sentences": len(split),
+        "beam": None,
+        "alpha": None,
+        "alpha_chosen_on": None,
+        "scores": [one.as_json() for one in scored],
+        "every_protocol": [asdict(score) for score in protocols] or None,
+        "against": compared
+        and {"file": str(arguments.against), "scores": [asdict(one) for one in compared]},
+        "length_ratio": length_ratio(hypotheses, split.target),
+        **found,
+    }
+    if arguments.format == "json":
+        print_json(report)
+    else:
+        rows = as_text(report, scored, likelihood)
+        rows += comparison_as_text(arguments.against, compared) if compared else []
+        rows += protocols_as_text(protocols) if protocols else []
+        print_lines(rows)
+    if unwritten is not None:
+        raise unwritten
+    return 0
+
+
+def check_call(arguments: argparse.Namespace) -> None:
+    """Raises CallError for options that contradict each other."""
+    if not arguments.hypotheses:
+        return
+    for name in ("run_dir", "alpha_from", "output"):
+        if getattr(arguments, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise CallError(
+                f"--hypotheses scores a file, and {option} belongs to a model: give one."
+            )
+    if not (arguments.data or arguments.data_dir):
+        raise CallError("--hypotheses needs the references: give --data or --data-dir.")
+
+
+def load_trained(arguments: argparse.Namespace) -> tuple[Transformer, Vocabulary, RunConfig]:
+    """The model named, or the small one that comes with the package."""
+    if arguments.run_dir is None:
+        print(
+            "evaluating the small model that comes with the package; --run-dir names another",
+            file=sys.stderr,
+        )
+    return load_run(arguments.run_dir or SHIPPED, choose_device(arguments.device))
+
+
+def load_references(arguments: argparse.Namespace, config: RunConfig | None) -> ParallelCorpus:
+    """The corpus named; the run's own where none is."""
+    data = {"name": None, "data_dir": None, "source": "en", "target": "de"}
+    if config is not None:
+        data |= {name: config.data[name] for name in data}
+    source, target = arguments.source or data["source"], arguments.target or data["target"]
+    assert source is not None
+    assert target is not None
+    if (arguments.data or "").startswith(PREFIX):
+        if arguments.data_dir:
+            raise CallError("sacreBLEU fetches its test sets itself: leave out --data-dir.")
+        return load_sacrebleu_set(arguments.data, source, target)
+    return load_corpus(
+        arguments.data or (None if arguments.data_dir else data["name"]),
+        data_dir=arguments.data_dir or (None if arguments.data else data["data_dir"]),
+        source=source,
+        target=target,
+    )
+
+
+def translate_split(
+    arguments: argparse.Namespace,
+    model: Transformer,
+    vocabulary: Vocabulary,
+    config: RunConfig,
+    corpus: ParallelCorpus,
+) -> tuple[list[str], dict[str, Any]]:
+    """The translations of a split, and what a report says of the search."""
     split = corpus[arguments.split]
     translate = partial(
         translate_sentences,
@@ -99,45 +265,22 @@ def run(arguments: argparse.Namespace) -> int:
         tuning = try_alphas(translate, corpus[arguments.alpha_from], corpus.target_language)
         alpha = max(tuning, key=lambda tried: tried["score"])["alpha"]
     began, began_cpu = time.perf_counter(), time.process_time()
-    hypotheses = translate(
-        split.source, alpha=alpha, progress=partial(show_progress, arguments.split)
-    )
+    progress = Progress(len(split), 0, silent=False, what=arguments.split)
+    hypotheses = translate(split.source, alpha=alpha, progress=progress.of_search)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
-    unwritten = None
-    if arguments.output is not None:
-        unwritten = write_lines(arguments.output, hypotheses)
-    scores = score_corpus(hypotheses, split.target, language=corpus.target_language)
-    likelihood, left_out = likelihood_of(model, vocabulary, config, split)
-    report = {
-        "run_dir": str(arguments.run_dir),
-        "data": corpus.name,
-        "split": arguments.split,
-        "source": corpus.source_language,
-        "target": corpus.target_language,
-        "sentences": len(split),
+    return hypotheses, {
         "beam": arguments.beam,
         "alpha": alpha,
         "alpha_chosen_on": arguments.alpha_from,
         "sentences_also_there": shared,
         "tuning": tuning,
         "lower_case_model": config.training.lowercase,
-        "scores": [asdict(score) for score in scores],
-        **asdict(likelihood),
-        "left_out_of_likelihood": left_out,
-        "length_ratio": length_ratio(hypotheses, split.target),
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
         "sentences_per_second": len(split) / seconds,
         "device": str(model.device),
         "threads": torch.get_num_threads(),
     }
-    if arguments.format == "json":
-        print_json(report)
-    else:
-        print_lines(as_text(report, scores, likelihood))
-    if unwritten is not None:
-        raise unwritten
-    return 0
 
 
 def count_shared(name: str, scored: Split, alpha_from: str, corpus: ParallelCorpus) -> int:
@@ -176,8 +319,8 @@ def try_alphas(
     """
     tuning = []
     for alpha in ALPHAS:
-        progress = partial(show_progress, f"validation, alpha {alpha}")
-        hypotheses = translate(validation.source, alpha=alpha, progress=progress)
+        progress = Progress(len(validation), 0, silent=False, what=f"validation, alpha {alpha}")
+        hypotheses = translate(validation.source, alpha=alpha, progress=progress.of_search)
         score = lower_tokenised_bleu(hypotheses, validation.target, language).value
         tuning.append({"alpha": alpha, "score": score})
     return tuning
@@ -189,67 +332,3 @@ def likelihood_of(
     """The likelihood of a split's references, and how many pairs were too long for it."""
     encoded = encode_split(split, vocabulary, max_length=longest_source(model))
     return split_likelihood(model, encoded, config.training.max_tokens), encoded.skipped
-
-
-def length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Words of the translations over words of the references: below 1 they are too short."""
-    return sum(len(line.split()) for line in hypotheses) / max(
-        1, sum(len(line.split()) for line in references)
-    )
-
-
-def check_writable(path: Path) -> None:
-    """Raises WorkError if no file can be written there. Nothing that is there is touched."""
-    is_new = not path.exists()
-    if not (is_new or path.is_file() or path.is_dir()):
-        return  # a pipe or a terminal: opening it would already say something
-    try:
-        with open(path, "ab"):
-            pass
-        if is_new:
-            path.unlink()
-    except OSError as error:
-        raise WorkError(
-            f"the translations cannot be written to {path}: {error}. Nothing was translated."
-        ) from error
-
-
-def write_lines(path: Path, lines: Sequence[str]) -> WorkError | None:
-    """One translation a line; where that fails, into a temporary file instead.
-
-    Returns:
-        What to raise once the scores are printed: where the translations are. None if all is well.
-    """
-    text = "".join(line + "\n" for line in lines)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        said = f"the translations cannot be written to {path}: {error}"
-        try:
-            with tempfile.NamedTemporaryFile("wb", suffix=".txt", delete=False) as file:
-                file.write(text.encode("utf-8"))
-        except OSError as another:
-            return WorkError(f"{said}. Neither into a temporary file: {another}.")
-        return WorkError(f"{said}. They are in {file.name} instead.")
-    print(f"translations written to {path}", file=sys.stderr)
-    return None
-
-
-def as_text(report: dict[str, Any], scores: list[Score], likelihood: Likelihood) -> list[str]:
-    """The report for people."""
-    chosen = ""
-    if report["tuning"]:
-        tried = ", ".join(f"{one['alpha']}: {one['score']:.2f}" for one in report["tuning"])
-        chosen = f" (chosen on {report['alpha_chosen_on']}: {tried})"
-    return [
-        f"{report['data']} {report['split']}, {report['source']} to {report['target']}, "
-        f"{report['sentences']:,} sentences",
-        f"beam {report['beam']}, alpha {report['alpha']}{chosen}",
-        *(f"{score.name:16} {score.value:7.2f}   {score.signature}" for score in scores),
-        f"{'loss':16} {likelihood.loss:7.3f}   nats per token, not smoothed, "
-        f"{likelihood.tokens:,} tokens",
-        f"{'perplexity':16} {likelihood.perplexity:7.2f}   per token of the model's vocabulary",
-        f"{'accuracy':16} {100 * likelihood.accuracy:7.2f}   % of tokens, the true past given",
-        f"{'speed':16} {report['sentences_per_second']:7.1f}   sentences a second on "
-        f"{report['device']}, {report['threads']} threads",
-    ]

@@ -103,10 +103,3 @@ def print_lines(lines: list[str]) -> None:
         sys.stdout.flush()
         bytes_out.write(text.encode("utf-8"))
     sys.stdout.flush()
-
-
-def show_progress(what: str, done: int, total: int) -> None:
-    """A line that overwrites itself, on standard error, only where somebody watches."""
-    if sys.stderr.isatty():
-        end = "\n" if done == total else ""
-        print(f"\r{what}: {done:,} of {total:,} sentences", end=end, file=sys.stderr, flush=True)

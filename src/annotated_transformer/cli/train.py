@@ -31,6 +31,7 @@ from annotated_transformer.training.devices import (
     refuse_what_cannot_fit,
 )
 from annotated_transformer.training.distributed import Workers, joined, leave, own_device
+from annotated_transformer.training.memory import keep_freed_memory
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import RunConfig, RunDirectory
 from annotated_transformer.training.settings import TrainingConfig
@@ -119,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     resume = asked.pop("resume", False)
     tensorboard = asked.pop("tensorboard", False)
     mirror = tensorboard_mirror(directory.path / "tensorboard") if tensorboard else None
+    keep_freed_memory()
     device = own_device(choose_device(asked.pop("device")))
     with joined(device) as workers:
         status = _take_part(directory, asked, resume, device, workers, mirror)

@@ -1,44 +1,77 @@
-"""`annotated-transformer translate`: sentences from the call or from standard input."""
+"""`annotated-transformer translate`: sentences of the call, of a file, of standard input."""
 
 import argparse
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict
-from itertools import islice
-from typing import Any
+import textwrap
+import time
+from contextlib import ExitStack
+from pathlib import Path
 
 import torch
 
-from annotated_transformer.cli.options import (
-    add_device,
-    add_format,
-    add_run_dir,
-    add_search,
-    positive,
-    print_json,
-    print_lines,
+from annotated_transformer.cli.line_output import LineOutput
+from annotated_transformer.cli.options import add_device, add_search, positive, print_lines
+from annotated_transformer.cli.picture import check_picture, save_picture
+from annotated_transformer.cli.sentences import (
+    LINES_AT_ONCE,
+    InputFile,
+    Progress,
+    Sentences,
+    inspect_input,
 )
-from annotated_transformer.data import Vocabulary
-from annotated_transformer.errors import CallError
-from annotated_transformer.training import load_run
+from annotated_transformer.cli.writers import WRITERS, Search, one_line
+from annotated_transformer.data.download import sha256_of
+from annotated_transformer.data.text_file import open_bytes
+from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.shipped import FOLDER as SHIPPED
+from annotated_transformer.training import RunDirectory, load_run
 from annotated_transformer.training.devices import choose_device
-from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import Translation, cross_attention, nbest_translations
-
-LINES_AT_ONCE = 1024  # of standard input: enough to sort by length, and output comes soon
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "translate",
-        help="translate sentences, or standard input line by line",
-        description="Translate with a trained model. Without TEXT, standard input is translated "
-        "line by line (UTF-8); an empty line stays empty.",
+        help="translate sentences, a file, or standard input line by line",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=textwrap.dedent(
+            """\
+            Translate with a trained model: sentences of the call, --input FILE, or else standard
+            input. One line of output a line of input, in order; an empty line stays empty, and so
+            does one that cannot be translated, which is named on standard error.
+            """
+        ),
+        epilog=textwrap.dedent(
+            """\
+            examples:
+              %(prog)s "The woman reads the old book."
+              %(prog)s --run-dir runs/first --attention "The dog sees the cat." > weights.json
+              %(prog)s --run-dir runs/first --picture weights.svg "The dog sees the cat."
+              %(prog)s --run-dir runs/first < lines.en > lines.de
+              %(prog)s --run-dir runs/first --input lines.en --output lines.de
+              %(prog)s --run-dir runs/first --input lines.en --output lines.de --resume
+            """
+        ),
     )
     parser.set_defaults(run=run)
     parser.add_argument("text", nargs="*", metavar="TEXT", help="a sentence, in quotation marks")
-    add_run_dir(parser)
+    parser.add_argument(
+        "--run-dir",
+        type=Path,
+        help="folder of the run, as given to `train`; default the small model that comes with the "
+        "package, English to German, for sentences of the embedded grammar",
+    )
+    parser.add_argument(
+        "--input", type=Path, metavar="FILE", help="UTF-8, a sentence a line; may be gzipped"
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="default standard output; never overwritten"
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with the --output of a broken call, after the lines that are there",
+    )
     add_search(parser)
     parser.add_argument(
         "--nbest",
@@ -50,121 +83,182 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--attention",
         action="store_true",
-        help="with the cross-attention weights of the best translation; implies --format json",
+        help="with the cross-attention weights of the best translation; implies --format json "
+        "unless jsonl is asked for",
     )
-    add_format(parser)
+    parser.add_argument(
+        "--picture",
+        type=Path,
+        metavar="FILE",
+        help="draw the cross-attention of one sentence, last layer, every head: .png, .svg or .pdf",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "jsonl"),
+        default="text",
+        help="json: one object, nothing else; jsonl: one object a line, one line a sentence",
+    )
     add_device(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Translate in the order given."""
+    if arguments.attention and arguments.format == "text":
+        arguments.format = "json"
+    check_call(arguments)
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    model, vocabulary, _ = load_run(arguments.run_dir, choose_device(arguments.device))
-    as_json = arguments.format == "json" or arguments.attention
-    objects: list[dict[str, Any]] = []
-    first_line = 1
-    unreadable = None
-    sentences = chunks(arguments.text)
-    while True:
-        try:
-            lines = next(sentences, None)
-        except CallError as error:
-            unreadable = error  # what was translated before it is printed first
-            break
-        if lines is None:
-            break
-        found = nbest_translations(
-            model,
-            vocabulary,
-            lines,
-            beam_size=arguments.beam,
-            alpha=arguments.alpha,
-            nbest=arguments.nbest,
-            first_line=first_line,
+    run_dir = arguments.run_dir or SHIPPED
+    model, vocabulary, _ = load_run(run_dir, choose_device(arguments.device))
+    if arguments.run_dir is None:
+        print(
+            "translating with the small model that comes with the package (English to German, "
+            "sentences of its own grammar); --run-dir names another",
+            file=sys.stderr,
         )
-        if as_json:
-            objects += [
-                as_object(model, vocabulary, line, translations, arguments.attention)
-                for line, translations in zip(lines, found, strict=True)
-            ]
-        else:
-            print_lines(as_text(found, first_line, arguments.nbest))
-        first_line += len(lines)
-    if as_json:
-        print_json({"beam": arguments.beam, "alpha": arguments.alpha, "translations": objects})
-    if unreadable is not None:
-        raise unreadable
+    search = Search(
+        model,
+        vocabulary,
+        arguments.beam,
+        arguments.alpha,
+        arguments.nbest,
+        arguments.attention,
+    )
+    if arguments.picture is not None:
+        return draw(search, arguments.text[0], arguments.picture)
+    return translate(search, run_dir, arguments)
+
+
+def check_call(arguments: argparse.Namespace) -> None:
+    """Raises CallError for options that contradict each other."""
+    if arguments.text and arguments.input:
+        raise CallError("sentences were given and --input too: give one of the two.")
+    if arguments.resume and not (arguments.input and arguments.output):
+        raise CallError("--resume goes on with a file: it needs --input and --output.")
+    if arguments.resume and not is_file(arguments.input):
+        raise CallError(
+            f"--resume needs an --input that can be read again; {arguments.input} is no file."
+        )
+    if arguments.resume and not one_line_each(arguments):
+        raise CallError(
+            "--resume counts lines, one a sentence: it goes with --format jsonl, or with plain "
+            "text and --nbest 1."
+        )
+    again = is_file(arguments.input) and arguments.output and arguments.output.exists()
+    if again and arguments.output.samefile(arguments.input):
+        raise CallError(f"--output is the --input, {arguments.input}: name another file.")
+    if arguments.picture is not None:
+        if len(arguments.text) != 1 or arguments.output:
+            raise CallError("--picture draws one sentence: give exactly one TEXT, and no --output.")
+        if arguments.format != "text" or arguments.nbest != 1:
+            raise CallError("--picture goes without --format, --attention and --nbest.")
+        check_picture(arguments.picture)
+
+
+def one_line_each(arguments: argparse.Namespace) -> bool:
+    """Whether the output has one line a sentence."""
+    return arguments.format == "jsonl" or (arguments.format == "text" and arguments.nbest == 1)
+
+
+def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> int:
+    """From where the sentences come to where the translations go, a chunk at a time."""
+    began = time.monotonic()
+    source = inspect_input(arguments.input) if is_file(arguments.input) else None
+    with ExitStack() as stack:
+        sentences = None if arguments.text else open_sentences(arguments, stack)
+        output = open_output(arguments, run_dir, source)
+        if output is not None:
+            stack.callback(output.close)
+        first = done = 0 if output is None else output.lines
+        given = [arguments.text] if sentences is None else sentences.chunks(skip=done)
+        progress = Progress(
+            None if source is None else source.lines,
+            done,
+            silent=sentences is None or (output is None and sys.stdout.isatty()),
+        )
+        writer = WRITERS[arguments.format](search, write_out if output is None else output.write)
+        try:
+            writer.begin()
+            for lines in given:
+                writer.write(search(lines, done + 1, progress))
+                done += len(lines)
+        except (KeyboardInterrupt, WorkError):
+            progress.end()
+            if output is not None and output.state is not None:
+                print("the same call with --resume goes on", file=sys.stderr)
+            raise
+        finally:
+            writer.end()
+        progress.end()
+        if output is not None:
+            output.end()
+            before = f" after {first:,} that were there" if first else ""
+            count = "1 line" if done - first == 1 else f"{done - first:,} lines"
+            seconds = time.monotonic() - began
+            print(f"{count} in {seconds:,.1f} s{before}, written to {output.path}", file=sys.stderr)
+    if sentences is not None:
+        sentences.complain()
     return 0
 
 
-def chunks(given: list[str]) -> Iterator[list[str]]:
-    """The sentences of the call at once, or standard input: a line at a time to one who types."""
-    if given:
-        yield given
-        return
-    lines = standard_input()
-    at_once = 1 if sys.stdin.isatty() else LINES_AT_ONCE
-    while True:
-        chunk: list[str] = []
-        try:
-            for line in islice(lines, at_once):
-                chunk.append(line)
-        except CallError:
-            if chunk:
-                yield chunk  # the lines before the one that cannot be read are translated first
-            raise
-        if not chunk:
-            return
-        yield chunk
+def is_file(path: Path | None) -> bool:
+    """Whether it is a file, which can be read twice. Raises CallError if nothing is there."""
+    if path is None:
+        return False
+    if not path.exists():
+        raise CallError(f"there is no file {path}: --input names a file of sentences.")
+    if path.is_dir():
+        raise CallError(f"{path} is a folder: --input names a file of sentences.")
+    return path.is_file()
 
 
-def standard_input() -> Iterator[str]:
-    """The lines of standard input. Raises CallError, with the line's number, if not UTF-8."""
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        try:
-            yield line.decode("utf-8").rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise CallError(
-                f"line {number} of standard input is not UTF-8 ({error.reason} at byte "
-                f"{error.start + 1} of the line); convert it, for example with iconv."
-            ) from error
+def open_sentences(arguments: argparse.Namespace, stack: ExitStack) -> Sentences:
+    """What is read: the file named, or standard input, at which somebody may sit."""
+    if arguments.input is None:
+        return Sentences(sys.stdin.buffer, "standard input", live=True)
+    try:
+        file = stack.enter_context(open_bytes(arguments.input))
+    except OSError as error:
+        raise CallError(f"{arguments.input} cannot be read: {error.strerror}.") from error
+    return Sentences(file, str(arguments.input), live=False)
 
 
-def as_text(found: list[list[Translation]], first_line: int, nbest: int) -> list[str]:
-    """One line a sentence; with several translations, one line each behind number and score."""
-    if nbest == 1:
-        return [translations[0].text if translations else "" for translations in found]
-    return [
-        f"{first_line + place}\t{translation.score:.4f}\t{translation.text}"
-        for place, translations in enumerate(found)
-        for translation in translations
-    ]
+def open_output(
+    arguments: argparse.Namespace, run_dir: Path, source: InputFile | None
+) -> LineOutput | None:
+    """The file to write, new or after the lines that are there; None for standard output."""
+    if arguments.output is None:
+        return None
+    about = None
+    can_be_continued = not arguments.output.exists() or arguments.output.is_file()
+    if source is not None and one_line_each(arguments) and can_be_continued:
+        about = {
+            "input": source.sha256,
+            "input_lines": source.lines,
+            "model": sha256_of(RunDirectory(run_dir).model_file),
+            "beam": arguments.beam,
+            "alpha": arguments.alpha,
+            "nbest": arguments.nbest,
+            "format": arguments.format,
+            "attention": arguments.attention,
+            "chunk": LINES_AT_ONCE,
+        }
+    if arguments.resume and about is not None:
+        return LineOutput.resume(arguments.output, about, LINES_AT_ONCE)
+    return LineOutput.begin(arguments.output, about)
 
 
-def as_object(
-    model: Transformer,
-    vocabulary: Vocabulary,
-    line: str,
-    translations: list[Translation],
-    with_attention: bool,
-) -> dict[str, Any]:
-    """One sentence for JSON."""
-    values: dict[str, Any] = {
-        "source": line,
-        "hypotheses": [
-            {
-                "text": translation.text,
-                "score": translation.score,
-                "log_probability": translation.log_probability,
-            }
-            for translation in translations
-        ],
-    }
-    if with_attention:
-        values["attention"] = (
-            asdict(cross_attention(model, vocabulary, line, translations[0]))
-            if translations
-            else None
-        )
-    return values
+def write_out(text: str) -> None:
+    """Whole lines on standard output."""
+    if text:
+        print_lines([text.removesuffix("\n")])
+
+
+def draw(search: Search, sentence: str, path: Path) -> int:
+    """The picture of one sentence's cross-attention; its translation on standard output."""
+    [found] = search([sentence], first_line=1)
+    if not found.translations:
+        raise CallError("there is nothing to draw: the sentence has no translation.")
+    save_picture(search.attention(found), path)
+    print_lines([one_line(found.translations[0].text)])
+    return 0

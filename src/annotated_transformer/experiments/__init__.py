@@ -10,5 +10,7 @@ imports from here.
     leaks                       chapter 6: a decoder with and without shift and mask
     corpora_measured            chapter 7: words, pieces, lengths and padding of a corpus
     training_measured           chapter 8: small translators, with and without label smoothing
+    averaging_measured          chapter 9: averages of a recorded run's last checkpoints
+    forensics_measured          chapter 9: one recorded output under every protocol of BLEU
     seeding                     random numbers of a seed, for several of them
 """

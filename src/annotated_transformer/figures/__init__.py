@@ -5,6 +5,7 @@ shown through the package's own renderer.
 """
 
 from annotated_transformer.figures.architecture import show_architecture
+from annotated_transformer.figures.beam_tree import BeamNode, show_beam_tree
 from annotated_transformer.figures.cost import System, draw_bleu_by_cost
 from annotated_transformer.figures.curves import Curve, draw_curves
 from annotated_transformer.figures.decoder import draw_reach, draw_stages, draw_vocabularies
@@ -50,6 +51,7 @@ __all__ = [
     "PALETTE",
     "SIGNED_COLOURS",
     "WEIGHT_COLOURS",
+    "BeamNode",
     "Curve",
     "Panel",
     "System",
@@ -76,6 +78,7 @@ __all__ = [
     "ink_on",
     "new_figure",
     "show_architecture",
+    "show_beam_tree",
     "show_figure",
     "show_quiz",
     "touch_heads_at_word",

@@ -186,13 +186,14 @@ def load_run_records(results: Path = RESULTS) -> list[RecordedRun]:
     return [load_run_record(path.parent) for path in sorted(results.glob("*/run.json"))]
 
 
-def problems_of_run(run: RecordedRun, parse: Callable[[str], object]) -> list[str]:
+def problems_of_run(run: RecordedRun, parse: Callable[[str], object], where: str = "") -> list[str]:
     """What is wrong with a record, a sentence each.
 
     Args:
         parse: reads a command line as the program does; raises ValueError if it cannot.
+        where: the record's folder for the messages; results/NAME by default.
     """
-    where = f"results/{run.name}"
+    where = where or f"results/{run.name}"
     problems = []
     if run.status not in STATUSES:
         problems.append(f"{where}: the status {run.status!r} is none of {', '.join(STATUSES)}.")

@@ -175,6 +175,11 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
         CallError: if the file lacks what a score needs.
     """
     values = _read_json(file)
+    if values.get("run_dir", "") is None:
+        raise CallError(
+            f"{file} scores a file of translations (--hypotheses), which any model may have "
+            "written: give what `evaluate --run-dir` prints of the run that is recorded."
+        )
     try:
         split, beam, alpha = values["split"], values.get("beam"), values.get("alpha")
         chosen = request.alpha_chosen_on or values.get("alpha_chosen_on") or ""

@@ -1,7 +1,9 @@
 """book/multi30k_run.md: the recorded runs on Multi30k, every figure from results/."""
 
+import json
 import re
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 from annotated_transformer.config import TransformerConfig
@@ -31,10 +33,11 @@ alike.
 ```
 """
 
-ONE_EACH = """\
-One run each, with one seed: how much the scores vary from seed to seed is not known here, so a
-difference of half a point may be chance. Each run has its own settings, listed below, so these runs
-do not rank one norm above the other.
+SPREAD = """\
+Runs that differ in nothing but the seed stand together, with their median first: how far they lie
+apart is what chance alone does. Where there is one run with one seed, a difference of half a point
+may be chance. Each group has its own settings, listed below, so these runs do not rank one norm
+above the other.
 """
 
 NO_RUNS = """\
@@ -60,13 +63,15 @@ def make_run_page(runs: Sequence[RecordedRun]) -> str:
         parts += [
             "## The runs side by side",
             "",
-            ONE_EACH,
+            SPREAD,
             *_settings_chosen(ours),
             _comparison(ours),
             "",
         ]
-    for run in ours:
-        parts += _run_part(run)
+    for first, *others in by_settings(ours):
+        parts += _run_part(first)
+        for run in others:
+            parts += _seed_part(run)
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -91,13 +96,57 @@ def _run_part(run: RecordedRun) -> list[str]:
     return [*parts, ""]
 
 
+def by_settings(runs: Sequence[RecordedRun]) -> list[list[RecordedRun]]:
+    """The runs in groups that differ in nothing but the seed, each group in the order given."""
+    groups: dict[str, list[RecordedRun]] = {}
+    for run in runs:
+        training = dict(run.configuration["training"])
+        training.pop("seed", None)
+        settings = json.dumps([run.configuration["model"], training], sort_keys=True)
+        groups.setdefault(settings, []).append(run)
+    return list(groups.values())
+
+
+def _seed_part(run: RecordedRun) -> list[str]:
+    """The same settings with another seed: command, cost, scores."""
+    minutes = run.cost["process_cpu_seconds"] / 60
+    commands = [wrap_command(line) for line in (run.command, *run.evaluation_commands)]
+    parts = [f"### The same with seed {run.seeds['training']}", ""]
+    if run.status != "finished":
+        parts += [f"**This run {run.status}.** It is kept as it is.", ""]
+    parts += ["```text", *commands, "```", ""]
+    parts += [
+        f"- Cost of training, scoring not counted: {minutes:.1f} minutes of processor time, "
+        f"{run.cost['wall_seconds'] / 60:.1f} minutes by the clock",
+        _code_line(run),
+        "",
+    ]
+    if run.settings_chosen:
+        parts += [run.settings_chosen, ""]
+    parts += [score_table(run), ""]
+    for tuning in run.tuning:
+        parts += [_tuning_line(tuning), ""]
+    return [*parts, *(f"- {sentence}" for sentence in run.what_went_badly), ""]
+
+
+def _code_line(run: RecordedRun) -> str:
+    """Which code trained and scored."""
+    scored = run.code_version.get("scored_at", "")
+    later = run.code_version.get("scored_later", {})
+    return (
+        f"- Code: trained at commit `{run.code_version['commit'][:12]}`"
+        + (" with changes on top" if run.code_version.get("changed") else "")
+        + (", as stated by whoever recorded it" if run.code_version.get("stated") else "")
+        + (f"; scored at commit `{scored[:12]}`" if scored else "")
+        + "".join(f", {split} at commit `{commit[:12]}`" for split, commit in later.items())
+    )
+
+
 def _facts_of_run(run: RecordedRun) -> str:
     """Size, seeds, data, machine, cost: one line each."""
     model, training = run.configuration["model"], run.configuration["training"]
     hardware, cost = run.hardware, run.cost
     minutes = cost["process_cpu_seconds"] / 60
-    scored = run.code_version.get("scored_at", "")
-    later = run.code_version.get("scored_later", {})
     departed = ", ".join(departures(run.configuration)) or "none"
     lines = [
         f"- Model: {cost['parameters']:,.0f} parameters; N = {model['num_layers']}, "
@@ -114,11 +163,7 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"- Machine: {hardware['processor']}, {hardware['cores']} cores, "
         f"{hardware.get('memory_gib', '?')} GiB of memory",
         f"- Software: {', '.join(f'{name} {number}' for name, number in run.software.items())}",
-        f"- Code: trained at commit `{run.code_version['commit'][:12]}`"
-        + (" with changes on top" if run.code_version.get("changed") else "")
-        + (", as stated by whoever recorded it" if run.code_version.get("stated") else "")
-        + (f"; scored at commit `{scored[:12]}`" if scored else "")
-        + "".join(f", {split} at commit `{commit[:12]}`" for split, commit in later.items()),
+        _code_line(run),
         f"- Data: {_data_line(run.data)}",
     ]
     return "\n".join(lines)
@@ -211,22 +256,38 @@ def _settings_chosen(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def _comparison(runs: Sequence[RecordedRun]) -> str:
-    """The BLEU of every run on every test set, with signatures."""
+    """The BLEU of every group on every test set, with signatures; of several seeds the median."""
     lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
     lines += ["* - Run", "  - Score"]
-    for run in runs:
-        minutes = run.cost["process_cpu_seconds"] / 60
-        lines += [f"* - {capital(run.title)}", "", f"    {minutes:.1f} minutes of processor time"]
-        scores = [score for score in run.scores if score.protocol in BLEU_PROTOCOLS]
-        told = [
-            f"**{score.value:.2f}** {PROTOCOL_NAMES[score.protocol]}, on {score.split}: "
-            f"{_search(score)}`{score.signature}`"
-            for score in scores
-        ] or [f"none: the run {run.status}"]
+    for group in by_settings(runs):
+        first = group[0]
+        minutes = median(run.cost["process_cpu_seconds"] for run in group) / 60
+        seeds = "" if len(group) == 1 else f", median of {len(group)} seeds"
+        lines += [
+            f"* - {capital(first.title)}",
+            "",
+            f"    {minutes:.1f} minutes of processor time{seeds}",
+        ]
+        scores = [score for score in first.scores if score.protocol in BLEU_PROTOCOLS]
+        told = [_group_score(group, score) for score in scores]
+        told = told or [f"none: the run {first.status}"]
         lines.append(f"  - {told[0]}")
         for paragraph in told[1:]:
             lines += ["", f"    {paragraph}"]
     return "\n".join([*lines, "```"])
+
+
+def _group_score(group: Sequence[RecordedRun], score: RecordedScore) -> str:
+    """One test set under one protocol: the figure, or the median of all seeds' and each of them."""
+    scores = [run.score(score.split, score.protocol) for run in group]
+    found = [one for one in scores if one is not None]
+    what = f"{PROTOCOL_NAMES[score.protocol]}, on {score.split}"
+    searches = sorted({_search(one) for one in found})
+    how = f"{''.join(searches)}`{score.signature}`"
+    if len(found) == 1:
+        return f"**{score.value:.2f}** {what}: {how}"
+    each = ", ".join(f"{one.value:.2f}" for one in found)
+    return f"**{median(one.value for one in found):.2f}** {what}, median of {each}: {how}"
 
 
 def _curve(run: RecordedRun) -> str:

@@ -146,6 +146,8 @@ def shareable(report: Report) -> Report:
     """
     if unknown := [one["name"] for one in report["scores"] if one["name"] not in PROTOCOLS]:
         raise ValueError(f"there is no protocol {unknown[0]!r}")
+    if report.get("hypotheses"):
+        raise ValueError("it scores a file of translations, which may be anybody's")
     kept = ("data", "split", "source", "target", "sentences", "beam", "alpha", "alpha_chosen_on")
     scores = [
         {"name": one["name"], "value": float(one["value"]), "signature": one["signature"]}

@@ -11,6 +11,7 @@ from annotated_transformer.training.snapshot import RunState
 
 Metrics = dict[str, Any]
 LOG_EVERY = 50  # steps
+DIVERGED = "diverged"  # the event of a run whose loss is no number any more
 
 
 class Journal:

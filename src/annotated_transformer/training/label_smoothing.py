@@ -37,7 +37,7 @@ def label_smoothing_loss(
 
 
 def projected_label_smoothing_loss(
-    hidden: Tensor, weight: Tensor, target: Tensor, eps: float = 0.1, chunk: int = 256
+    hidden: Tensor, weight: Tensor, target: Tensor, eps: float = 0.1, chunk: int = 512
 ) -> Tensor:
     """The label smoothing loss of `hidden @ weight.T`, chunk by chunk.
 

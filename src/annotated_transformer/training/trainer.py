@@ -25,7 +25,7 @@ from annotated_transformer.training.checkpoints import (
 )
 from annotated_transformer.training.distributed import ALONE, Workers
 from annotated_transformer.training.initial_gain import shrink_branches
-from annotated_transformer.training.journal import Journal
+from annotated_transformer.training.journal import DIVERGED, Journal
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import (
     RunConfig,
@@ -299,6 +299,8 @@ class Trainer:
             save_best(self.directory, model_weights(self.model), values, measure)
 
     def _diverged(self) -> WorkError:
+        """What to raise when the loss is no number; the curve says so too."""
+        self.journal.record({"event": DIVERGED, "step": self.state.step + 1})
         return WorkError(
             f"The loss is no longer a number after step {self.state.step}: the run has diverged. "
             "Checkpoints written before are intact. Begin again with a lower --learning-rate or a "

@@ -1,0 +1,94 @@
+"""What the runs of a plan found: means over seeds, differences to the base, and their intervals."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from annotated_transformer.ablation.plan import BASE, Plan, Row
+from annotated_transformer.ledger.recorded_runs import RecordedRun
+
+# Student's t with 1, 2, ... degrees of freedom exceeds this in 2.5 cases of 100.
+T_975 = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One row's figure.
+
+    Attributes:
+        row: what was changed.
+        values: one a seed.
+        difference: mean minus the base's mean.
+        margin: half the width of the 95 % interval of the difference; None if no row has two
+            seeds, so that nothing tells how much seeds differ.
+    """
+
+    row: Row
+    values: tuple[float, ...]
+    difference: float
+    margin: float | None
+
+    @property
+    def mean(self) -> float:
+        return mean(self.values)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval leaves out 0: seeds alone hardly ever make such a difference."""
+        return self.margin is not None and abs(self.difference) > self.margin
+
+
+def differences(plan: Plan, values: Mapping[str, Sequence[float]]) -> list[Found]:
+    """Compare every row with the base.
+
+    The spread from seed to seed is taken to be the same in every row and estimated from all rows
+    with several seeds together (a pooled variance); the interval is Student's.
+
+    Args:
+        values: the figures of each row by its name, one a seed; rows without any are left out.
+    """
+    groups = [list(group) for group in values.values()]
+    spread, freedom = pooled_deviation(groups)
+    base = values[BASE]
+    found = []
+    for row in plan.rows:
+        if not (own := tuple(values.get(row.name, ()))):
+            continue
+        margin = None
+        if freedom:
+            margin = t_975(freedom) * spread * math.sqrt(1 / len(own) + 1 / len(base))
+        found.append(Found(row, own, mean(own) - mean(base), margin))
+    return found
+
+
+def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """The standard deviation inside groups, and its degrees of freedom."""
+    squares = sum((value - mean(group)) ** 2 for group in groups for value in group)
+    freedom = sum(len(group) - 1 for group in groups)
+    return (math.sqrt(squares / freedom), freedom) if freedom else (0.0, 0)
+
+
+def t_975(freedom: int) -> float:
+    """The 97.5th percentile of Student's t; above 30 degrees of freedom by its expansion."""
+    if freedom <= len(T_975):
+        return T_975[freedom - 1]
+    z = 1.959964  # the normal distribution's
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + (z**3 + z) / (4 * freedom) + second / freedom**2
+
+
+def bleu_of(run: RecordedRun, split: str) -> float | None:
+    """Lower-cased tokenised BLEU, by which the rows are compared; None if the run failed."""
+    score = run.score(split, "lower-tokenised")
+    return None if score is None else score.value
+
+
+def loss_of(run: RecordedRun) -> float | None:
+    """The last validation loss, nats per token, of the last weights (not of their mean)."""
+    lines = run.events("valid")
+    return lines[-1]["loss"] if lines else None

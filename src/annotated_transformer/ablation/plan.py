@@ -1,0 +1,181 @@
+"""A plan: which runs will be made and what each is expected to show, written before the first."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.errors import CallError
+
+PLANS = Path(__file__).resolve().parent / "plans"
+BASE = "base"  # the row that changes nothing
+PROGRAM = "annotated-transformer"
+
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is changed together.
+
+    Attributes:
+        name: short, of letters, digits, dots and hyphens; it names folders.
+        says: the change in words, for the table.
+        change: options of `train` that differ from the plan's; None takes one away.
+        expect: what the row is expected to show, written before it was run.
+        seeds: how many runs, with the seeds 0, 1, ...
+    """
+
+    name: str
+    says: str
+    change: Options
+    expect: str
+    seeds: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The rows of a study and what they have in common.
+
+    Attributes:
+        name: the plan file's name.
+        title: for a reader.
+        question: what the study asks, in sentences.
+        data: the corpus.
+        split: where the runs are scored. Not a test set: settings may be chosen by these scores.
+        beam: of the search that is scored.
+        options: options of `train` that all rows share.
+        rows: the base first.
+    """
+
+    name: str
+    title: str
+    question: str
+    data: str
+    split: str
+    beam: int
+    options: Options
+    rows: tuple[Row, ...]
+
+    def row(self, name: str) -> Row:
+        """The row of this name. Raises CallError if there is none."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise CallError(
+            f"the plan {self.name} has no row {name!r}; its rows are "
+            f"{', '.join(row.name for row in self.rows)}."
+        )
+
+    def choose(self, names: Collection[str] | None, seeds: int | None) -> list["Task"]:
+        """The runs of some rows (all of them by default), with so many seeds (the rows' own)."""
+        chosen = self.rows if names is None else [self.row(name) for name in names]
+        return [
+            Task(self, row, seed)
+            for row in chosen
+            for seed in range(row.seeds if seeds is None else seeds)
+        ]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of a plan: a row with a seed."""
+
+    plan: Plan
+    row: Row
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Names its folders."""
+        return f"{self.row.name}_s{self.seed}"
+
+    @property
+    def run_dir(self) -> str:
+        """Where the recorded command trains; the runner may train elsewhere."""
+        return f"runs/{self.plan.name}/{self.name}"
+
+    def train_words(self, run_dir: str) -> list[str]:
+        """The words of the training's command, without the program's name."""
+        changed = {**self.plan.options, **self.row.change}
+        options = {name: value for name, value in changed.items() if value is not None}
+        return [
+            *("train", "--data", self.plan.data, "--run-dir", run_dir),
+            *words_of(options),
+            *("--seed", str(self.seed)),
+        ]
+
+    def evaluate_words(self, run_dir: str) -> list[str]:
+        """The words of the scoring's command."""
+        options: Options = {"split": self.plan.split, "beam": self.plan.beam}
+        if "threads" in self.plan.options:
+            options["threads"] = self.plan.options["threads"]
+        return ["evaluate", "--run-dir", run_dir, *words_of(options)]
+
+    def commands(self) -> tuple[str, str]:
+        """Training and scoring as they are recorded and as anybody can type them."""
+        train, evaluate = self.train_words(self.run_dir), self.evaluate_words(self.run_dir)
+        return " ".join([PROGRAM, *train]), " ".join([PROGRAM, *evaluate])
+
+
+def words_of(options: Options) -> list[str]:
+    """{"max_tokens": 2048, "byte_dropout": True} to ["--max-tokens", "2048", "--byte-dropout"]."""
+    words = []
+    for name, value in options.items():
+        words.append("--" + name.replace("_", "-"))
+        if value is not True:
+            words.append(str(value))
+    return words
+
+
+def plan_names() -> list[str]:
+    """The plans that come with the package."""
+    return sorted(path.stem for path in PLANS.glob("*.json"))
+
+
+def load_plan(name: str) -> Plan:
+    """Read one plan.
+
+    Raises:
+        CallError: if there is none of this name, or it is not sound.
+    """
+    path = PLANS / f"{name}.json"
+    if not path.is_file():
+        raise CallError(f"there is no plan {name!r}; choose from {', '.join(plan_names())}.")
+    return read_plan(name, json.loads(path.read_text("utf-8")))
+
+
+def read_plan(name: str, values: dict[str, Any]) -> Plan:
+    """A plan from the contents of its file.
+
+    Raises:
+        CallError: if a field is missing or unknown, a name stands twice, or the base changes
+            something.
+    """
+    try:
+        rows = tuple(Row(**row) for row in values["rows"])
+        plan = Plan(name=name, **{**values, "rows": rows})
+    except (TypeError, KeyError) as error:
+        raise CallError(
+            f"the plan {name} is not sound: {error}. A plan has "
+            f"{', '.join(field.name for field in fields(Plan) if field.name != 'name')}, a row "
+            f"{', '.join(field.name for field in fields(Row))}."
+        ) from error
+    if problems := problems_of_rows(plan.rows):
+        raise CallError(f"the plan {name} is not sound: {' '.join(problems)}")
+    return plan
+
+
+def problems_of_rows(rows: Sequence[Row]) -> list[str]:
+    """What is wrong with the rows, a sentence each."""
+    names = [row.name for row in rows]
+    problems = [
+        f"The row {name} stands twice." for name in sorted(set(names)) if names.count(name) > 1
+    ]
+    if not rows or rows[0].name != BASE or rows[0].change:
+        problems.append(f"Its first row must be {BASE!r} and change nothing.")
+    problems += [f"The row {row.name} changes nothing." for row in rows[1:] if not row.change]
+    problems += [f"The row {row.name} expects nothing." for row in rows if not row.expect]
+    problems += [f"The row {row.name} has {row.seeds} seeds." for row in rows if row.seeds < 1]
+    return problems

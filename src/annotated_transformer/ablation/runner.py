@@ -1,0 +1,177 @@
+"""Run the rows of a plan: train, score, record; several at once; stopped and taken up again.
+
+Every run is a process of its own, `annotated-transformer train` and `evaluate` as anybody would
+type them. What has a record is not run again; what was begun is gone on with (`--resume`).
+"""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from annotated_transformer.ablation.plan import Task
+from annotated_transformer.errors import WorkError
+from annotated_transformer.ledger.recorded_runs import RecordedRun
+from annotated_transformer.ledger.recording import Request, record_run
+from annotated_transformer.training.journal import DIVERGED
+from annotated_transformer.training.run_directory import RunDirectory
+from annotated_transformer.training.signals import asking_to_stop
+
+LAST_LINES = 2  # of a run's log, said where it goes wrong
+
+
+@dataclass
+class Runner:
+    """Runs tasks and records them.
+
+    Attributes:
+        work: folder of the run directories and logs, one of each a task.
+        records: folder of the records, one folder a task.
+        parse: reads a command line as the program does.
+        say: told a line whenever something is done.
+        data_dir: a folder with the corpus, if it is not to be fetched.
+    """
+
+    work: Path
+    records: Path
+    parse: Callable[[str], object]
+    say: Callable[[str], None]
+    data_dir: Path | None = None
+    stopped_by: str = field(default="", init=False)
+    processes: set["subprocess.Popen[bytes]"] = field(default_factory=set, init=False)
+
+    def run(self, tasks: Sequence[Task], jobs: int = 1) -> bool:
+        """Run what has no record yet, in the order given, so many at a time.
+
+        Returns:
+            Whether everything was done; False if a signal asked to stop, whereupon every training
+            has saved where it is.
+
+        Raises:
+            WorkError: if some runs did not end, once all others have.
+        """
+        missing = [task for task in tasks if not self.is_recorded(task)]
+        done, problems = len(tasks) - len(missing), []
+        if done:
+            self.say(f"{done} of {len(tasks)} runs have a record and are not run again")
+        with asking_to_stop(self.stop), ThreadPoolExecutor(jobs) as pool:
+            for future in as_completed([pool.submit(self.run_one, task) for task in missing]):
+                try:
+                    told = future.result()
+                except WorkError as error:
+                    told = str(error)
+                    problems.append(told)
+                if told:
+                    done += 1
+                    self.say(f"[{done} of {len(tasks)}] {told}")
+        if problems and not self.stopped_by:
+            raise WorkError(
+                f"{len(problems)} runs did not end, see above: mend the cause and run "
+                "the same command again."
+            )
+        return not self.stopped_by
+
+    def stop(self, by: str) -> None:
+        """Ask every running training to save and end."""
+        self.stopped_by = by
+        for process in list(self.processes):
+            process.send_signal(signal.SIGINT)
+
+    def is_recorded(self, task: Task) -> bool:
+        """Whether the task has a record."""
+        return (self.records / task.name / "run.json").exists()
+
+    def run_one(self, task: Task) -> str:
+        """Train, score and record one run; what to say of it, "" if it was stopped.
+
+        Raises:
+            WorkError: if the training did not end, or its model was not scored.
+        """
+        directory = RunDirectory(self.work / task.name)
+        if not directory.model_file.exists():
+            words = task.train_words(str(directory.path))
+            if directory.is_begun():
+                words = ["train", "--run-dir", str(directory.path), "--resume"]
+            trained = self.call(words, task)
+            if self.stopped_by:
+                return ""
+            if not trained and has_diverged(directory):
+                return as_text(self.record(task, directory, None))
+            if not trained:
+                raise WorkError(f"{task.name} did not end: {self.end_of_log(task)}")
+        scores = self.work / f"{task.name}.scores.json"
+        words = [*task.evaluate_words(str(directory.path)), "--format", "json"]
+        scored = self.call(words, task, scores)
+        if self.stopped_by:
+            return ""
+        if not scored:
+            raise WorkError(f"{task.name} was not scored: {self.end_of_log(task)}")
+        return as_text(self.record(task, directory, scores))
+
+    def record(self, task: Task, directory: RunDirectory, scores: Path | None) -> RecordedRun:
+        """Record a run; one that diverged has no scores and has failed."""
+        train, evaluate = task.commands()
+        request = Request(
+            run_dir=directory.path,
+            folder=self.records / task.name,
+            title=f"{task.row.says}, seed {task.seed}",
+            command=train,
+            score_files=[scores] if scores else [],
+            evaluation_commands=[evaluate],
+            status="finished" if scores else "failed",
+            badly=[] if scores else [self.end_of_log(task)],
+        )
+        return record_run(request, self.parse)
+
+    def call(self, words: Sequence[str], task: Task, output: Path | None = None) -> bool:
+        """Run a command of the program to its end, messages into the task's log.
+
+        Returns:
+            Whether it did its work.
+        """
+        if self.stopped_by:
+            return False
+        self.work.mkdir(parents=True, exist_ok=True)
+        where = ["--data-dir", str(self.data_dir)] if self.data_dir else []
+        with (
+            open(self.log(task), "ab") as log,
+            open(output or self.log(task), "wb" if output else "ab") as out,
+            subprocess.Popen(
+                [sys.executable, "-m", "annotated_transformer.cli", *words, *where],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C reaches this process alone, which tells the others
+            ) as process,
+        ):
+            self.processes.add(process)
+            if self.stopped_by:  # while it was being started
+                process.send_signal(signal.SIGINT)
+            status = process.wait()
+            self.processes.discard(process)
+        return status == 0
+
+    def log(self, task: Task) -> Path:
+        """Where a task's messages go."""
+        return self.work / f"{task.name}.log"
+
+    def end_of_log(self, task: Task) -> str:
+        """The last messages of a task, in one line."""
+        lines = self.log(task).read_text("utf-8", errors="replace").strip().splitlines()
+        return " / ".join(lines[-LAST_LINES:])
+
+
+def has_diverged(directory: RunDirectory) -> bool:
+    """Whether the run ended because its loss was no number any more."""
+    lines = directory.read_metrics()
+    return bool(lines) and lines[-1]["event"] == DIVERGED
+
+
+def as_text(run: RecordedRun) -> str:
+    """One line about a recorded run."""
+    minutes = run.cost["process_cpu_seconds"] / 60
+    told = [f"{score.protocol} {score.value:.2f}" for score in run.scores] or run.what_went_badly
+    return f"{run.name}, {run.status}: {', '.join(told)}; {minutes:.1f} minutes of processor time"

@@ -1,0 +1,73 @@
+"""`annotated-transformer ablate`: many recorded runs that differ in one thing each."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from annotated_transformer.ablation.plan import load_plan, plan_names
+from annotated_transformer.ablation.runner import Runner
+from annotated_transformer.cli.options import positive, print_lines
+
+
+def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "ablate",
+        help="train and record the rows of a plan; Ctrl-C saves, the same call goes on",
+        description="Train, score and record every row of a plan, each the base with the "
+        "change that it names. What has a record is not run again.",
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("--plan", required=True, choices=plan_names(), help="which rows")
+    add("--rows", type=names, metavar="A,B,...", help="some of them (default all)")
+    add("--seeds", type=positive, help="runs of each row, seeds 0, 1, ... (default the plan's)")
+    add("--jobs", type=positive, default=1, help="runs at a time (default 1)")
+    add("--data-dir", type=Path, help="folder with the corpus, if it is not to be fetched")
+    add("--work", type=Path, default=Path("runs"), help="run directories (default runs/PLAN)")
+    add(
+        "--records",
+        type=Path,
+        default=Path("results") / "ablations",
+        help="finished records (default results/ablations/PLAN)",
+    )
+    add("--list", action="store_true", help="show the plan and what has a record; train nothing")
+
+
+def names(text: str) -> list[str]:
+    """ "a,b" to ["a", "b"]."""
+    return [name.strip() for name in text.split(",")]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run what is missing."""
+    from annotated_transformer.ledger.checks import parse_command
+
+    plan = load_plan(arguments.plan)
+    tasks = plan.choose(arguments.rows, arguments.seeds)
+    runner = Runner(
+        arguments.work / plan.name,
+        arguments.records / plan.name,
+        parse_command,
+        say,
+        None if arguments.data_dir is None else arguments.data_dir.resolve(),
+    )
+    if arguments.list:
+        print_lines(
+            [
+                f"{'recorded' if runner.is_recorded(task) else 'to do':8}  {task.name}: "
+                f"{task.row.says}"
+                for task in tasks
+            ]
+        )
+        return 0
+    if runner.run(tasks, arguments.jobs):
+        say(f"all {len(tasks)} runs have a record in {runner.records}")
+        return 0
+    say(f"stopped by {runner.stopped_by}; every training saved. The same command goes on.")
+    return 1
+
+
+def say(text: str) -> None:
+    """A line for whoever waits."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,162 @@
+"""What `evaluate` reports: scores with intervals, against another output, for people."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.forensics import ProtocolScore
+from annotated_transformer.likelihood import Likelihood
+from annotated_transformer.scoring import Score, count_sentences, score_corpus
+from annotated_transformer.significance import (
+    Comparison,
+    Interval,
+    bootstrap_interval,
+    paired_bootstrap,
+    paired_randomisation,
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One score of another output, and whether the difference is more than chance."""
+
+    name: str
+    theirs: float
+    bootstrap: Comparison
+    randomisation: Comparison
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A score, and between which values it lies for other sentences; None if that was left out."""
+
+    score: Score
+    interval: Interval | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Name, value, signature, interval."""
+        return {**asdict(self.score), "interval": self.interval and asdict(self.interval)}
+
+
+def score_with_intervals(
+    hypotheses: Sequence[str], references: Sequence[str], language: str, resamples: int
+) -> list[Scored]:
+    """Every score of `score_corpus`; its interval if resamples is not 0."""
+    return [
+        Scored(
+            score,
+            bootstrap_interval(
+                count_sentences(hypotheses, references, score.name, language), resamples
+            )
+            if resamples
+            else None,
+        )
+        for score in score_corpus(hypotheses, references, language=language)
+    ]
+
+
+def compare(
+    hypotheses: Sequence[str],
+    others: Sequence[str],
+    references: Sequence[str],
+    language: str,
+    resamples: int,
+) -> list[Compared]:
+    """Our translations against another file of the same sentences, score by score."""
+    compared = []
+    for score in score_corpus(others, references, language=language):
+        ours, theirs = (
+            count_sentences(lines, references, score.name, language)
+            for lines in (hypotheses, others)
+        )
+        compared.append(
+            Compared(
+                score.name,
+                score.value,
+                paired_bootstrap(ours, theirs, resamples),
+                paired_randomisation(ours, theirs),
+            )
+        )
+    return compared
+
+
+def scores_as_text(scored: Sequence[Scored]) -> list[str]:
+    """A line a score, for people."""
+    rows = []
+    for one in scored:
+        interval = "" if one.interval is None else f"  {as_range(one.interval):16}"
+        rows.append(f"{one.score.name:16} {one.score.value:7.2f}{interval}   {one.score.signature}")
+    if scored and scored[0].interval is not None:
+        rows.append(
+            f"{'':16} in brackets: 95% of {scored[0].interval.resamples:,} test sets drawn from "
+            "this one; another seed of the training is not in it"
+        )
+    return rows
+
+
+def comparison_as_text(path: Path, compared: Sequence[Compared]) -> list[str]:
+    """What a comparison found, for people."""
+    first = compared[0]
+    rows = [
+        f"against {path}: ours minus theirs, {first.bootstrap.trials:,} resamples, "
+        f"{first.randomisation.trials:,} random exchanges"
+    ]
+    for one in compared:
+        interval = one.bootstrap.interval
+        assert interval is not None
+        rows.append(
+            f"{one.name:16} {one.bootstrap.difference:+7.2f}  {as_range(interval, '+'):16}   "
+            f"p = {one.bootstrap.p_value:.4f} (bootstrap), {one.randomisation.p_value:.4f} "
+            f"(randomisation), theirs {one.theirs:.2f}"
+        )
+    return rows
+
+
+def as_range(interval: Interval, sign: str = "") -> str:
+    """ "[38.17, 41.66]"."""
+    return f"[{interval.low:{sign}.2f}, {interval.high:{sign}.2f}]"
+
+
+def as_text(
+    report: dict[str, Any], scored: Sequence[Scored], likelihood: Likelihood | None
+) -> list[str]:
+    """The report for people."""
+    head = (
+        f"{report['data']} {report['split']}, {report['source']} to {report['target']}, "
+        f"{report['sentences']:,} sentences"
+    )
+    if likelihood is None:
+        return [head, f"translations of {report['hypotheses']}", *scores_as_text(scored)]
+    chosen = ""
+    if report["tuning"]:
+        tried = ", ".join(f"{one['alpha']}: {one['score']:.2f}" for one in report["tuning"])
+        chosen = f" (chosen on {report['alpha_chosen_on']}: {tried})"
+    return [
+        head,
+        f"beam {report['beam']}, alpha {report['alpha']}{chosen}",
+        *scores_as_text(scored),
+        f"{'loss':16} {likelihood.loss:7.3f}   nats per token, not smoothed, "
+        f"{likelihood.tokens:,} tokens",
+        f"{'perplexity':16} {likelihood.perplexity:7.2f}   per token of the model's vocabulary",
+        f"{'accuracy':16} {100 * likelihood.accuracy:7.2f}   % of tokens, the true past given",
+        f"{'speed':16} {report['sentences_per_second']:7.1f}   sentences a second on "
+        f"{report['device']}, {report['threads']} threads",
+    ]
+
+
+def protocols_as_text(scores: Sequence[ProtocolScore]) -> list[str]:
+    """The same translations under every protocol, for people."""
+    rows = ["the same translations under each protocol in use:"]
+    for score in scores:
+        rows.append(f"{score.name:16} {score.value:7.2f}   {score.signature}")
+        rows += [" " * 27 + line for line in textwrap.wrap(score.used_by, 72)]
+    return rows
+
+
+def length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Words of the translations over words of the references: below 1 they are too short."""
+    return sum(len(line.split()) for line in hypotheses) / max(
+        1, sum(len(line.split()) for line in references)
+    )

@@ -1,0 +1,84 @@
+"""One recorded output under every protocol, and recorded outputs against each other: chapter 9.
+
+The references of Multi30k are not ours to hand on and `results/` is not part of the installed
+package, so `record.json` keeps the figures. In the repository's root it is made anew by
+`python -m annotated_transformer.experiments.forensics_measured`.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.data import load_corpus
+from annotated_transformer.forensics import score_under_every_protocol
+from annotated_transformer.scoring import count_sentences
+from annotated_transformer.significance import Counted, bootstrap_interval, paired_bootstrap
+
+RECORD = Path(__file__).resolve().parent / "record.json"
+COMMAND = "python -m annotated_transformer.experiments.forensics_measured"
+RESULTS = Path("results")
+SPLIT = "test_2016_flickr"
+RUN = "multi30k_tiny_prenorm_106"  # whose output is scored under every protocol
+OTHERS = ("multi30k_tiny_prenorm", "multi30k_tiny_postnorm")  # what it is compared with
+
+
+def counted(ours: Sequence[str], references: Sequence[str]) -> Counted:
+    """What every sentence adds to cased BLEU, words as 13a splits them."""
+    return count_sentences(ours, references, "cased")
+
+
+def compare(ours: Counted, theirs: Counted) -> dict[str, Any]:
+    """The difference of two scores, and how far chance carries it."""
+    found = paired_bootstrap(ours, theirs)
+    assert found.interval is not None
+    return {
+        "difference": round(found.difference, 2),
+        "low": round(found.interval.low, 2),
+        "high": round(found.interval.high, 2),
+        "p_value": round(found.p_value, 4),
+        "resamples": found.trials,
+        "seed": found.seed,
+    }
+
+
+def measure(results: Path, references: Sequence[str]) -> dict[str, Any]:
+    """The scores of `RUN` under every protocol, its interval, and its lead over `OTHERS`."""
+
+    def output(run: str) -> list[str]:
+        return (results / run / f"translations.{SPLIT}.txt").read_text("utf-8").splitlines()
+
+    ours = output(RUN)
+    mine = counted(ours, references)
+    interval = bootstrap_interval(mine)
+    scores = score_under_every_protocol(ours, references)
+    return {
+        "sentences": len(references),
+        "hyphens": sum("-" in line for line in references),
+        "scores": [{**asdict(score), "value": round(score.value, 2)} for score in scores],
+        "interval": [round(interval.low, 2), round(interval.high, 2)],
+        "against": {run: compare(mine, counted(output(run), references)) for run in OTHERS},
+    }
+
+
+def load_record() -> dict[str, Any]:
+    """The record: which run, on which split, and what `measure` found."""
+    record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return record
+
+
+def make_record(results: Path, data_dir: Path | None = None, path: Path = RECORD) -> None:
+    """Score the recorded outputs against the real references and write the record."""
+    corpus = load_corpus("multi30k", data_dir=data_dir)
+    found = measure(results, corpus[SPLIT].target)
+    record = {"command": COMMAND, "run": RUN, "split": SPLIT, **found}
+    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Score a recorded output under every protocol.")
+    parser.add_argument("--data-dir", type=Path, help="folder with the texts of Multi30k")
+    make_record(RESULTS, parser.parse_args(arguments).data_dir)
