@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+ROWS = 64  # whose softmax in float32 stays in a core's cache
+
 
 def label_smoothing_loss(
     logits: Tensor, target: Tensor, eps: float = 0.1, pad_id: int = 0
@@ -82,28 +84,23 @@ class _ProjectedLoss(torch.autograd.Function):
         # Large blocks are taken once: fresh memory from the system is slower than these products.
         most = min(chunk, hidden.size(0))
         all_logits = hidden.new_empty(most, vocab_size)
-        all_probabilities = hidden.new_empty(most, vocab_size, dtype=accurate)
+        at_once = min(most, ROWS) if hidden.device.type == "cpu" else most
+        scratch = hidden.new_empty(2, at_once, vocab_size, dtype=accurate)
         product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
-            answers = target[start : start + chunk, None]  # (c, 1)
             logits = torch.mm(rows, table.T, out=all_logits[: len(rows)])  # (c, V)
-            probabilities = all_probabilities[: len(rows)]  # (c, V)
-            torch.softmax(logits, -1, dtype=accurate, out=probabilities)
-            answer_logits = logits.gather(1, answers).to(accurate)  # (c, 1)
-            answer_logs = probabilities.gather(1, answers).log()  # (c, 1), log p of the answer
-            mean_logs = rows.to(accurate) @ mean_row[:, None] - (
-                answer_logits - answer_logs
-            )  # (c, 1), the mean of log p over the vocabulary
-            loss -= ((1 - eps) * answer_logs + eps * mean_logs).sum()
+            mean_logits = rows.to(accurate) @ mean_row[:, None]  # (c, 1)
+            answers = target[start : start + chunk, None]  # (c, 1)
+            for first in range(0, len(rows), at_once):
+                part = slice(first, first + at_once)
+                loss += _logits_to_gradient(
+                    logits[part], mean_logits[part], answers[part], eps, scratch
+                )
             if not any(ctx.needs_input_grad):
                 continue
-            # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
-            probabilities.sub_(eps / vocab_size)
-            probabilities.scatter_add_(1, answers, torch.full_like(answer_logs, eps - 1))
-            logits_gradient = logits.copy_(probabilities)
-            torch.mm(logits_gradient, table, out=hidden_gradient[start : start + chunk])
-            torch.mm(logits_gradient.T, rows, out=product)
+            torch.mm(logits, table, out=hidden_gradient[start : start + chunk])
+            torch.mm(logits.T, rows, out=product)
             weight_gradient += summand.copy_(product)
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
         return loss
@@ -119,3 +116,30 @@ class _ProjectedLoss(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _logits_to_gradient(
+    logits: Tensor, mean_logits: Tensor, answers: Tensor, eps: float, scratch: Tensor
+) -> Tensor:
+    """The loss of some rows; their logits are overwritten by its gradient with respect to them.
+
+    Args:
+        logits: (r, V).
+        mean_logits: of each row, more exactly than from `logits`: (r, 1).
+        answers: the tokens to predict, (r, 1).
+        scratch: room to work in, (2, r or more, V).
+
+    Returns:
+        A scalar, the sum over the rows.
+    """
+    accurate_logits, probabilities = scratch[:, : len(logits)]  # (r, V) each
+    accurate_logits.copy_(logits)
+    torch.softmax(accurate_logits, -1, out=probabilities)
+    answer_logs = probabilities.gather(1, answers).log()  # (r, 1), log p of the answer
+    answer_logits = accurate_logits.gather(1, answers)  # (r, 1)
+    mean_logs = mean_logits - (answer_logits - answer_logs)  # (r, 1), mean of log p over all tokens
+    # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
+    probabilities.sub_(eps / logits.size(1))
+    probabilities.scatter_add_(1, answers, torch.full_like(answer_logs, eps - 1))
+    logits.copy_(probabilities)
+    return -((1 - eps) * answer_logs + eps * mean_logs).sum()
