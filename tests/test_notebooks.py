@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 import address
+from scores_in_prose import papers_numbers, unsigned_scores
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -112,6 +113,45 @@ def test_an_ignored_output_says_why(notebook: Any) -> None:
         if "nbval-ignore-output" in tags(cell):
             reason = cell["metadata"].get("nbval_reason") or "#" in "".join(cell["source"])
             assert reason, f"say in a comment why nothing is compared: {''.join(cell['source'])}"
+
+
+# A score of a whole corpus: two decimals or more, 10 to 99; nothing that is a part of a number.
+OUR_SCORE = re.compile(r"(?<![\d.+-])[1-9]\d\.\d{2,}(?![\d%])")
+CITED = re.compile(r"\(\d{4}\)")
+
+
+@pytest.fixture(scope="module")
+def papers() -> set[str]:
+    return papers_numbers()
+
+
+def unsigned_outputs(notebook: Any, papers: set[str]) -> list[str]:
+    """Scores of ours that a cell about BLEU prints without a signature."""
+    found = []
+    for cell in code_cells(notebook):
+        text = "".join("".join(output.get("text", [])) for output in cell["outputs"])
+        if "bleu" in ("".join(cell["source"]) + text).lower() and "version:" not in text:
+            found += [score for score in OUR_SCORE.findall(text) if score not in papers]
+    return found
+
+
+def test_a_score_of_ours_stands_with_its_signature(notebook: Any, papers: set[str]) -> None:
+    assert unsigned_outputs(notebook, papers) == []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            blocks = re.split(r"\n\s*\n", "".join(cell["source"]))
+            quoted = [block for block in blocks if not CITED.search(block)]
+            scores = unsigned_scores("\n\n".join(quoted), papers)
+            assert [score for score in scores if OUR_SCORE.search(score)] == []
+
+
+def test_scores_are_printed_and_one_without_a_signature_is_noticed(papers: set[str]) -> None:
+    notebook = read(ROOT / "notebooks" / "09_decoding.ipynb")
+    for cell in code_cells(notebook):
+        for output in cell["outputs"]:
+            if "text" in output:
+                output["text"] = [line.replace("version:", "") for line in output["text"]]
+    assert "39.67" in unsigned_outputs(notebook, papers)
 
 
 def first_stored_number(notebook: Any) -> tuple[int, int]:

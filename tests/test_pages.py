@@ -23,6 +23,7 @@ from annotated_transformer.ledger.findings_numbers import implied_vocabularies
 from annotated_transformer.ledger.ledger_page import anchor_of
 from annotated_transformer.table3 import TABLE_3
 from exercise_catalogue import listing
+from scores_in_prose import papers_numbers, unsigned_scores
 
 ROOT = Path(__file__).resolve().parent.parent
 BOOK = ROOT / "book"
@@ -224,33 +225,10 @@ def test_arithmetic_of_the_errata() -> None:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def blocks(text: str) -> list[str]:
-    """What must stand together: rows of tables, and elsewhere paragraphs."""
-    parts = re.split(r"\n(?=\* - )|\n```", text)
-    return [
-        block
-        for part in parts
-        for block in ([part] if part.startswith("* - ") else re.split(r"\n\s*\n", part))
-    ]
-
-
-def unsigned_scores(text: str, papers: set[str]) -> list[str]:
-    """BLEU scores that are not the paper's and do not stand beside a signature."""
-    return [
-        score
-        for block in blocks(text)
-        if "version:" not in block
-        for score in (match.group(1) or match.group(2) for match in SCORE.finditer(block))
-        if score not in papers
-    ]
-
-
 @pytest.mark.parametrize("name", [*PAGE_NAMES, "README"])
 def test_a_score_of_ours_stands_with_its_signature(name: str) -> None:
     path = ROOT / "README.md" if name == "README" else BOOK / f"{name}.md"
-    printed = " ".join(f"{fact.says} {fact.note}" for fact in load_facts().values())
-    papers = set(re.findall(r"\d{1,2}\.\d{1,2}", printed))
-    assert unsigned_scores(path.read_text("utf-8"), papers) == []
+    assert unsigned_scores(path.read_text("utf-8"), papers_numbers()) == []
 
 
 def test_a_score_without_a_signature_is_noticed() -> None:
