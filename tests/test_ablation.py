@@ -1,6 +1,7 @@
 """`ablate`: a plan is run row by row, stopped and gone on with, and compared with its base."""
 
 import math
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotated_transformer.ablation import runner as runner_module
 from annotated_transformer.ablation.differences import (
     T_975,
     differences,
@@ -204,6 +206,64 @@ def test_a_model_that_was_not_scored_has_no_record_and_is_scored_by_the_next_com
     assert load_run_record(runner.records / task.name).scores
 
 
+def test_what_was_begun_with_other_settings_is_not_recorded(tmp_path: Path) -> None:
+    told: list[str] = []
+    runner = small_runner(tmp_path, told)
+    [task] = small_plan().choose(["base"], None)
+    assert runner.run([task])
+    shutil.rmtree(runner.records)
+    [changed] = small_plan(dropout=0.37).choose(["base"], None)
+    with pytest.raises(WorkError, match="1 runs did not end"):
+        runner.run([changed])
+    assert "--dropout 0.37 contradicts the run" in told[-1]
+    assert not runner.is_recorded(changed)
+    assert runner.run([task])  # the finished model is scored and recorded again
+
+
+def test_a_record_names_the_commit_that_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    runner = small_runner(tmp_path, told)
+    [task] = small_plan().choose(["base"], None)
+    with monkeypatch.context() as then:
+        then.setattr(runner_module, "code_version", lambda: {"commit": "a" * 40, "changed": False})
+        assert runner.run([task])
+    assert load_run_record(runner.records / task.name).code_version["commit"] == "a" * 40
+    shutil.rmtree(runner.records)
+    with pytest.raises(WorkError):
+        runner.run([task])
+    assert "begun by commit aaaaaaaaaaaa and the code is" in told[-1]
+
+
+def test_without_a_repository_nothing_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = small_runner(tmp_path, [])
+    monkeypatch.setattr(runner_module, "code_version", lambda: {"commit": "", "changed": False})
+    with pytest.raises(CallError, match="does not lie in a clone"):
+        runner.run(small_plan().choose(["base"], None))
+    assert not runner.work.exists()
+
+
+@pytest.mark.parametrize("wrong", [CallError("no such folder"), OSError("disk full")])
+def test_whatever_goes_wrong_with_one_run_the_others_are_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: Exception
+) -> None:
+    told: list[str] = []
+    runner = small_runner(tmp_path, told)
+
+    def run_one(task: Task) -> str:
+        if task.row.name == "base":
+            raise wrong
+        return "done well"
+
+    monkeypatch.setattr(runner, "run_one", run_one)
+    with pytest.raises(WorkError, match="1 runs did not end"):
+        runner.run(small_plan(row("a", dropout=0.2)).choose(None, None))
+    assert told == [f"base_s0 did not end: {wrong}", "[1 of 2] done well"]
+
+
 # --- what was found -------------------------------------------------------------------------------
 
 
@@ -246,4 +306,4 @@ def test_the_plan_can_be_listed(tmp_path: Path, capsys: pytest.CaptureFixture[st
     folders = ["--records", str(tmp_path), "--work", str(tmp_path)]
     assert main(["ablate", "--plan", "recipe", "--rows", "base", "--list", *folders]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines] == [["to", "do"]] * 3
+    assert [line.split()[:2] for line in lines] == [["to", "do"]] * 5

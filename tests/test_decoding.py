@@ -1,7 +1,6 @@
 """Section 6.1: greedy and beam search, with and without a key-value cache."""
 
 import itertools
-import math
 
 import pytest
 import torch
@@ -21,6 +20,7 @@ from annotated_transformer.decoding import (
     search,
     top_k,
 )
+from annotated_transformer.incremental import PrefixDecoder
 from annotated_transformer.transformer import Transformer
 
 PAD, BOS, EOS = 0, 1, 2
@@ -233,9 +233,10 @@ def test_a_forced_prefix_leaves_the_best_of_all_that_begin_with_it(seed, alpha, 
 
 
 def test_each_of_many_sentences_has_its_own_prefix():
-    """160 rows at the second step: more than are taken at a time."""
-    begins = [[place % 4, place // 4 % 4] for place in range(40)]
-    begins = [[3 if token == EOS else token for token in begin] for begin in begins]
+    """160 rows at the second step: more than are taken at a time, and no two blocks alike."""
+    generator = torch.Generator().manual_seed(0)
+    tokens = [token for token in range(4) if token != EOS]
+    begins = torch.tensor(tokens)[torch.randint(3, (40, 2), generator=generator)].tolist()
     decoder = TableDecoder(4, 4, list(range(40)))
     asked = {"beam_size": 4, "alpha": 0.6, "forced": torch.tensor(begins)}
     for begin, [best] in zip(begins, search_toy(decoder, [4] * 40, **asked), strict=True):
@@ -538,10 +539,38 @@ def test_dropout_is_off_while_searching_and_the_mode_is_given_back():
     assert model.training
 
 
-def test_half_precision_weights_are_searched_too():
-    model = toy_model().bfloat16()
-    for [found] in beam_search(model, some_sources(), max_extra=MAX_EXTRA):
-        assert math.isfinite(found.score)
+def test_half_precision_weights_are_searched_and_totals_added_in_float32():
+    """In bfloat16 a total of 20 is off by as much as 0.06."""
+    model, src = toy_model().bfloat16(), some_sources()
+    for row, [found] in enumerate(beam_search(model, src, max_extra=MAX_EXTRA)):
+        tokens = torch.tensor([found.tokens])
+        with torch.inference_mode():
+            decoder = PrefixDecoder(model, src[row : row + 1], 1)
+            total = sum(
+                decoder.next_logits(tokens[:, None, :length])[0, 0]
+                .float()
+                .log_softmax(-1)[tokens[0, length]]
+                .item()
+                for length in range(1, tokens.shape[1])
+            )
+        assert found.log_probability == pytest.approx(total, abs=2e-3)
+
+
+def test_what_may_never_be_generated_is_no_hypothesis():
+    """Three of five tokens may be: a beam of five has two empty places, at the limit too."""
+    decoder = TableDecoder(5, 1, [0])
+    asked = {"beam_size": 5, "alpha": 0.6, "nbest": 5, "never": (0, 1)}
+    [found] = search_toy(decoder, [1], **asked)
+    assert sorted(one.tokens[1] for one in found) == [2, 3, 4]
+
+
+def test_of_equal_scores_the_earlier_comes_first():
+    """Also where the later is shorter or longer."""
+    for first, second in (([1, 5, 2], [1, 2]), ([1, 2], [1, 5, 2])):
+        pool = Pool(limit=9, alpha=0.0, nbest=2)
+        pool.add(first, -1.0)
+        pool.add(second, -1.0)
+        assert [list(one.tokens) for one in pool.best] == [first, second]
 
 
 def test_no_sentence_gives_no_hypothesis():

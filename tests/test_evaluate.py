@@ -14,6 +14,7 @@ from sacrebleu.dataset import DATASETS
 
 from annotated_transformer.cli import main
 from annotated_transformer.cli.evaluate import ALPHAS
+from annotated_transformer.cli.scores import length_ratio
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.forensics import score_under_every_protocol
 from annotated_transformer.scoring import count_sentences, score_corpus
@@ -139,6 +140,20 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_translated(
     assert searches == []
 
 
+def test_an_output_that_is_there_is_not_overwritten(run_dir, capsys, tmp_path, searches):
+    references = tmp_path / "test.de"
+    references.write_text("precious\n")
+    call = ["evaluate", "--run-dir", str(run_dir), "--output", str(references)]
+    assert main(call) == 2
+    assert "test.de is there already and nothing is overwritten" in capsys.readouterr().err
+    assert references.read_text() == "precious\n"
+    assert searches == []
+
+
+def test_the_ratio_of_lengths_is_below_1_where_translations_are_short():
+    assert length_ratio(["ein Hund"], ["ein Hund läuft fort"]) == 0.5
+
+
 def test_trying_the_output_changes_nothing(run_dir, capsys, tmp_path):
     old = tmp_path / "old.de"
     old.write_text("precious\n")
@@ -232,6 +247,7 @@ def test_a_file_is_scored_without_a_model(given, capsys):
 
 
 def test_a_file_and_the_run_that_wrote_it_have_the_same_scores(run_dir, given, capsys):
+    (given / "ours.de").unlink()
     first = evaluate(run_dir, capsys, "--output", str(given / "ours.de"))
     assert score_file(given, capsys)["scores"] == first["scores"]
 
@@ -326,6 +342,7 @@ def test_a_byte_order_mark_and_windows_lines_are_no_text(given, capsys):
     [
         (["--run-dir", "x"], "--run-dir belongs to a model"),
         (["--output", "x"], "--output belongs to a model"),
+        (["--beam", "7"], "no search is made, so leave out --beam"),
         (["--alpha-from", "valid"], "--alpha-from belongs to a model"),
         ([], "--hypotheses needs the references"),
     ],

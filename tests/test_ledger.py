@@ -5,7 +5,9 @@ import itertools
 import json
 import math
 import shutil
+import sys
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -613,6 +615,17 @@ def test_commands_are_parsed_by_the_program_itself() -> None:
         checks.parse_command("annotated-transformer ledger check --gently")
     with pytest.raises(ValueError, match="does not begin"):
         checks.parse_command("python train.py")
+
+
+def test_commands_are_read_in_several_threads_and_nothing_is_printed(capfd):
+    before = sys.stderr, sys.stdout
+    with ThreadPoolExecutor(4) as pool:
+        for wrong in ("ledger check --gently", "train --seed x", "train --help"):
+            line = f"annotated-transformer {wrong}"
+            tried = [pool.submit(checks.parse_command, line) for _ in range(10)]
+            assert all(isinstance(one.exception(), ValueError) for one in tried)
+    assert (sys.stderr, sys.stdout) == before
+    assert capfd.readouterr() == ("", "")
 
 
 # --- the curve ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from annotated_transformer.decoding import greedy_decode
+from annotated_transformer.incremental import PrefixDecoder
 from annotated_transformer.sampling import keep_top_k, keep_top_p, sample_decode
 from test_decoding import BOS, EOS, MAX_EXTRA, PAD, prefer, some_prefixes, some_sources, toy_model
 
@@ -49,6 +50,26 @@ def test_top_p_by_hand():
     stays = {0.01: [1], 0.5: [1], 0.51: [1, 3], 0.75: [1, 3], 1.0: [0, 1, 2, 3]}
     for p, expected in stays.items():
         assert (keep_top_p(logits, p)[0] > -math.inf).nonzero()[:, 0].tolist() == expected, p
+
+
+@pytest.mark.parametrize("p", [1.0, 1 - 1e-9])
+def test_a_top_p_of_nearly_one_keeps_a_large_vocabulary(p):
+    """Sums in float32 reach 1 long before the last of 10,000 tokens."""
+    logits = torch.randn(5, 10_000, generator=torch.Generator().manual_seed(0))
+    assert (keep_top_p(logits, p) > -math.inf).all()
+
+
+def test_the_temperature_acts_before_top_p():
+    """At T = 2 the tail weighs more, so more tokens stay than if 0.8 were cut first."""
+    model, src = toy_model(), some_sources()
+    asked = {"temperature": 2.0, "top_p": 0.8}
+    frequencies = first_tokens(model, src, **asked)
+    logits = PrefixDecoder(model, src[:1], 1).next_logits(torch.tensor([[[BOS]]]))[0, 0].detach()
+    logits[[PAD, BOS]] = -math.inf
+    kept = keep_top_p(logits / 2.0, 0.8) > -math.inf
+    cut_first = keep_top_p(logits, 0.8) > -math.inf
+    assert not torch.equal(kept, cut_first)
+    assert torch.equal(frequencies > 0, kept)
 
 
 # With a model
@@ -93,6 +114,11 @@ def test_what_leaves_one_token_is_greedy(asked):
     model, src = toy_model(), some_sources()
     sampled = sample_decode(model, src, max_extra=MAX_EXTRA, **asked)
     assert sampled.equal(greedy_decode(model, src, MAX_EXTRA))
+
+
+def test_towards_a_temperature_of_0_sampling_is_greedy():
+    model, src = toy_model(3), some_sources(3)
+    assert torch.equal(sample_decode(model, src, temperature=1e-38), greedy_decode(model, src))
 
 
 def test_a_seed_repeats_its_sample_and_the_cache_changes_nothing():

@@ -53,7 +53,7 @@ def test_without_records_the_page_is_the_plan(plan: Plan) -> None:
 
 
 def test_means_differences_failures_and_what_is_missing(plan: Plan) -> None:
-    base = plan.choose(["base"], None)
+    base = plan.choose(["base"], 3)
     (slow,) = plan.choose(["rate-1e-3"], None)
     (wild,) = plan.choose(["post-norm"], None)
     runs = [record(task, bleu) for task, bleu in zip(base, (34.0, 34.2, 34.4), strict=True)]
@@ -72,7 +72,7 @@ def test_means_differences_failures_and_what_is_missing(plan: Plan) -> None:
 
 
 def test_a_small_difference_is_called_chance(plan: Plan) -> None:
-    base = plan.choose(["base"], None)
+    base = plan.choose(["base"], 3)
     (slow,) = plan.choose(["rate-1e-3"], None)
     runs = [record(task, bleu) for task, bleu in zip(base, (34.0, 34.2, 34.4), strict=True)]
     assert "−0.90 ± 0.99, may be chance" in make_study_page(plan, [*runs, record(slow, 33.3)])

@@ -141,6 +141,17 @@ def test_the_softmax_of_the_projected_loss_is_in_float32():
         torch.testing.assert_close(loss, functional.cross_entropy(logits, target))
 
 
+@pytest.mark.parametrize("lead", [1.0, 100.0, 150.0, 1e4])
+def test_the_projected_loss_is_finite_where_the_answer_has_no_probability(lead):
+    """exp(-150) is 0 in float32; its logarithm is still -150."""
+    weight = torch.eye(6)
+    hidden = torch.zeros(2, 6)
+    hidden[:, 3] = lead
+    target = torch.tensor([4, 3])
+    loss = projected_label_smoothing_loss(hidden, weight, target, eps=0.1)
+    torch.testing.assert_close(loss, 2 * label_smoothing_loss(hidden[None], target[None], eps=0.1))
+
+
 def test_the_lowest_smoothed_loss_of_the_paper():
     """The smoothed loss cannot fall below the entropy of its target: 1.3769 nats at V = 37,000."""
     vocab_size, eps = 37_000, 0.1

@@ -81,7 +81,9 @@ def test_beam_and_alpha_reach_the_search(run_dir, capsys, monkeypatch):
 
     monkeypatch.setattr("annotated_transformer.cli.writers.nbest_translations", search)
     options = ["--beam", "7", "--alpha", "1.1", "--nbest", "2"]
-    assert main(["translate", "--run-dir", str(run_dir), *options, "a dog"]) == 0
+    assert (
+        main(["translate", "--run-dir", str(run_dir), *options, "a dog"]) == 2
+    )  # nothing is found
     assert asked == [(7, 1.1, 2, 1)]
 
 
@@ -191,6 +193,16 @@ def test_lines_far_too_long_are_named_and_never_held(monkeypatch, capsys):
     assert "line 2 of it is longer than 10 bytes: it stays empty" in capsys.readouterr().err
     with pytest.raises(CallError, match="1 line of it could not be read"):
         sentences.complain()
+
+
+def test_a_line_of_too_many_tokens_stays_empty_and_the_call_says_so(run_dir, capsys, files):
+    source, output = files
+    source.write_text("a dog\n" + "dog " * 2000 + "\n\ndog\n", "utf-8")
+    call = ["--run-dir", str(run_dir), "--input", str(source), "--output", str(output)]
+    assert main(["translate", *call]) == 2
+    assert "1 line had more tokens than the model can read" in capsys.readouterr().err
+    lines = output.read_text("utf-8").split("\n")
+    assert [bool(line) for line in lines] == [True, False, False, True, False]
 
 
 def test_of_many_unreadable_lines_the_first_are_named_and_the_others_counted(capsys):
@@ -385,7 +397,7 @@ def test_what_was_translated_is_not_translated_again(call, files, whole, broken,
         return [[] for _ in lines]
 
     monkeypatch.setattr("annotated_transformer.cli.writers.nbest_translations", search)
-    assert call("--resume") == 0
+    assert call("--resume") == 2  # for that search finds nothing
     assert asked == [(7, 3), (10, 1)]  # the chunk of lines 7 to 9 was not whole
     assert files[1].read_bytes().splitlines(True)[:6] == whole.splitlines(True)[:6]
 
@@ -399,7 +411,7 @@ def test_resuming_what_is_done_changes_nothing(call, files, whole, capsys):
     files[1].write_bytes(whole)
     assert call("--resume") == 0
     assert files[1].read_bytes() == whole
-    assert "has all 10 lines already" in capsys.readouterr().err
+    assert "as many lines as the input, 10, and is left as it is" in capsys.readouterr().err
 
 
 def test_an_output_that_is_there_is_not_overwritten(call, files, capsys):

@@ -102,8 +102,8 @@ PROTOCOLS_IN_USE = (
         "mixed",
         "none",
         "get_ende_bleu.sh of tensor2tensor, the library of the paper's authors, and "
-        "compound_split_bleu.sh of fairseq: a-b becomes a ##AT##-##AT## b, so that a hyphen is a "
-        "word and nearly always a match.",
+        "compound_split_bleu.sh of fairseq: a-b becomes a ##AT##-##AT## b, so that its "
+        "parts and the hyphen are words.",
     ),
     Protocol(
         "spaces",

@@ -64,7 +64,8 @@ def sample_decode(
 
     def draw(logits: Tensor) -> Tensor:
         """(live, vocab) -> (live,)."""
-        logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / temperature
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature  # no overflow
         if top_k is not None:
             logits = keep_top_k(logits, top_k)
         if top_p is not None:
@@ -97,8 +98,10 @@ def keep_top_p(logits: Tensor, p: float) -> Tensor:
         logits: (..., vocab).
         p: above 0, at most 1.
     """
+    if p == 1:
+        return logits
     falling, order = logits.sort(dim=-1, descending=True)  # (..., vocab)
-    probabilities = softmax(falling)
+    probabilities = softmax(falling.double())  # sums of so many do not keep float32's digits
     before = probabilities.cumsum(dim=-1) - probabilities  # (..., vocab), of those in front
     cut = before >= p  # (..., vocab), in falling order
     cut = cut.scatter(-1, order, cut)  # the same, each at its own token

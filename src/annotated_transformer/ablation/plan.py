@@ -1,6 +1,7 @@
 """A plan: which runs will be made and what each is expected to show, written before the first."""
 
 import json
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,6 +13,8 @@ PLANS = Path(__file__).resolve().parent / "plans"
 BASE = "base"  # the row that changes nothing
 PROGRAM = "annotated-transformer"
 
+NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+
 Options = dict[str, Any]
 
 
@@ -20,7 +23,7 @@ class Row:
     """What is changed together.
 
     Attributes:
-        name: short, of letters, digits, dots and hyphens; it names folders.
+        name: short, of small letters, digits, dots and hyphens; it names folders.
         says: the change in words, for the table.
         change: options of `train` that differ from the plan's; None takes one away.
         expect: what the row is expected to show, written before it was run.
@@ -69,12 +72,12 @@ class Plan:
         )
 
     def choose(self, names: Collection[str] | None, seeds: int | None) -> list["Task"]:
-        """The runs of some rows (all of them by default), with so many seeds (the rows' own)."""
+        """The runs of some rows (default all), of each the first so many seeds (default all)."""
         chosen = self.rows if names is None else [self.row(name) for name in names]
         return [
             Task(self, row, seed)
             for row in chosen
-            for seed in range(row.seeds if seeds is None else seeds)
+            for seed in range(row.seeds if seeds is None else min(seeds, row.seeds))
         ]
 
 
@@ -175,6 +178,11 @@ def problems_of_rows(rows: Sequence[Row]) -> list[str]:
     ]
     if not rows or rows[0].name != BASE or rows[0].change:
         problems.append(f"Its first row must be {BASE!r} and change nothing.")
+    problems += [
+        f"The name {name!r} is not of small letters, digits, dots and hyphens."
+        for name in names
+        if not NAME.fullmatch(name)
+    ]
     problems += [f"The row {row.name} changes nothing." for row in rows[1:] if not row.change]
     problems += [f"The row {row.name} expects nothing." for row in rows if not row.expect]
     problems += [f"The row {row.name} has {row.seeds} seeds." for row in rows if row.seeds < 1]

@@ -4,6 +4,7 @@ Every run is a process of its own, `annotated-transformer train` and `evaluate` 
 type them. What has a record is not run again; what was begun is gone on with (`--resume`).
 """
 
+import json
 import signal
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from annotated_transformer.ablation.plan import Task
-from annotated_transformer.errors import WorkError
+from annotated_transformer.errors import CallError, UserError, WorkError
+from annotated_transformer.ledger.machine import code_version
 from annotated_transformer.ledger.recorded_runs import RecordedRun
 from annotated_transformer.ledger.recording import Request, record_run
 from annotated_transformer.training.journal import DIVERGED
@@ -51,22 +54,29 @@ class Runner:
             has saved where it is.
 
         Raises:
+            CallError: if the package lies in no repository, so that no commit can be recorded.
             WorkError: if some runs did not end, once all others have.
         """
+        if not code_version()["commit"]:
+            raise CallError(
+                "a record names the commit that trained it, and this package does not lie in a "
+                "clone of its repository: clone it, install it with `pip install -e .`, and call "
+                "again from there."
+            )
         missing = [task for task in tasks if not self.is_recorded(task)]
         done, problems = len(tasks) - len(missing), []
         if done:
             self.say(f"{done} of {len(tasks)} runs have a record and are not run again")
         with asking_to_stop(self.stop), ThreadPoolExecutor(jobs) as pool:
-            for future in as_completed([pool.submit(self.run_one, task) for task in missing]):
+            futures = {pool.submit(self.run_one, task): task for task in missing}
+            for future in as_completed(futures):
                 try:
-                    told = future.result()
-                except WorkError as error:
-                    told = str(error)
-                    problems.append(told)
-                if told:
-                    done += 1
-                    self.say(f"[{done} of {len(tasks)}] {told}")
+                    if told := future.result():
+                        done += 1
+                        self.say(f"[{done} of {len(tasks)}] {told}")
+                except (UserError, OSError) as error:
+                    problems.append(futures[future].name)
+                    self.say(f"{futures[future].name} did not end: {error}")
         if problems and not self.stopped_by:
             raise WorkError(
                 f"{len(problems)} runs did not end, see above: mend the cause and run "
@@ -88,28 +98,48 @@ class Runner:
         """Train, score and record one run; what to say of it, "" if it was stopped.
 
         Raises:
-            WorkError: if the training did not end, or its model was not scored.
+            WorkError: if the training did not end, or its model was not scored, or it was begun
+                by the code of another commit.
         """
         directory = RunDirectory(self.work / task.name)
-        if not directory.model_file.exists():
-            words = task.train_words(str(directory.path))
-            if directory.is_begun():
-                words = ["train", "--run-dir", str(directory.path), "--resume"]
-            trained = self.call(words, task)
-            if self.stopped_by:
-                return ""
-            if not trained and has_diverged(directory):
-                return as_text(self.record(task, directory, None))
-            if not trained:
-                raise WorkError(f"{task.name} did not end: {self.end_of_log(task)}")
+        self.code_of(task, directory)
+        words = task.train_words(str(directory.path))
+        # A run that has ended is taken up too: it says so, or that it had other settings.
+        trained = self.call([*words, "--resume"] if directory.is_begun() else words, task)
+        if self.stopped_by:
+            return ""
+        if not trained and has_diverged(directory):
+            return as_text(self.record(task, directory, None))
+        if not trained:
+            raise WorkError(self.end_of_log(task))
         scores = self.work / f"{task.name}.scores.json"
         words = [*task.evaluate_words(str(directory.path)), "--format", "json"]
         scored = self.call(words, task, scores)
         if self.stopped_by:
             return ""
         if not scored:
-            raise WorkError(f"{task.name} was not scored: {self.end_of_log(task)}")
+            raise WorkError(f"its model was not scored: {self.end_of_log(task)}")
         return as_text(self.record(task, directory, scores))
+
+    def code_of(self, task: Task, directory: RunDirectory) -> dict[str, Any]:
+        """The code that trains a run, written down before it begins.
+
+        Raises:
+            WorkError: if another commit began it.
+        """
+        now, file = code_version(), self.work / f"{task.name}.code.json"
+        if not directory.is_begun():
+            self.work.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(now) + "\n", "utf-8")
+            return now
+        begun: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        if begun != now:
+            raise WorkError(
+                f"it was begun by commit {begun['commit'][:12]} and the code is "
+                f"{now['commit'][:12]} now{', changed' if now['changed'] else ''}: check that one "
+                f"out, or remove {directory.path} to train it anew."
+            )
+        return begun
 
     def record(self, task: Task, directory: RunDirectory, scores: Path | None) -> RecordedRun:
         """Record a run; one that diverged has no scores and has failed."""
@@ -123,6 +153,7 @@ class Runner:
             evaluation_commands=[evaluate],
             status="finished" if scores else "failed",
             badly=[] if scores else [self.end_of_log(task)],
+            code=self.code_of(task, directory),
         )
         return record_run(request, self.parse)
 

@@ -25,9 +25,15 @@ COMMANDS = (
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with every command registered by its own module `cli/<command>.py`."""
-    parser = argparse.ArgumentParser(
+def build_parser(
+    kind: type[argparse.ArgumentParser] = argparse.ArgumentParser,
+) -> argparse.ArgumentParser:
+    """The parser with every command registered by its own module `cli/<command>.py`.
+
+    Args:
+        kind: the class of the parser and of its commands' parsers.
+    """
+    parser = kind(
         prog="annotated-transformer",
         description="Train, translate, evaluate and check, as in 'Attention Is All You Need'.",
     )

@@ -21,7 +21,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add = parser.add_argument
     add("--plan", required=True, choices=plan_names(), help="which rows")
     add("--rows", type=names, metavar="A,B,...", help="some of them (default all)")
-    add("--seeds", type=positive, help="runs of each row, seeds 0, 1, ... (default the plan's)")
+    add("--seeds", type=positive, help="the first seeds of each row (default all)")
     add("--jobs", type=positive, default=1, help="runs at a time (default 1)")
     add("--data-dir", type=Path, help="folder with the corpus, if it is not to be fetched")
     add("--work", type=Path, default=Path("runs"), help="run directories (default runs/PLAN)")
@@ -35,8 +35,8 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def names(text: str) -> list[str]:
-    """ "a,b" to ["a", "b"]."""
-    return [name.strip() for name in text.split(",")]
+    """ "a,b" to ["a", "b"]; what stands twice counts once."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
 def run(arguments: argparse.Namespace) -> int:

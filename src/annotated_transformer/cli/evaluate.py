@@ -13,6 +13,8 @@ from typing import Any
 import torch
 
 from annotated_transformer.cli.options import (
+    ALPHA,
+    BEAM,
     add_device,
     add_format,
     add_search,
@@ -127,7 +129,9 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         action="store_true",
         help="BLEU of the same translations under each protocol in use as well",
     )
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the translations here")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write the translations here, a new file"
+    )
     add_format(parser)
     add_device(parser)
 
@@ -137,8 +141,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_call(arguments)
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    if arguments.output is not None:
-        check_writable(arguments.output)  # before the work, not after it
+    if arguments.output is not None:  # before the work, not after it
+        if arguments.output.is_file() and arguments.output.stat().st_size:
+            raise CallError(
+                f"{arguments.output} is there already and nothing is overwritten: name another "
+                "file, or delete it."
+            )
+        check_writable(arguments.output)
     trained = None if arguments.hypotheses else load_trained(arguments)
     corpus = load_references(arguments, None if trained is None else trained[2])
     split = corpus[arguments.split]
@@ -203,6 +212,10 @@ def check_call(arguments: argparse.Namespace) -> None:
             raise CallError(
                 f"--hypotheses scores a file, and {option} belongs to a model: give one."
             )
+    if (arguments.beam, arguments.alpha) != (BEAM, ALPHA):
+        raise CallError(
+            "--hypotheses scores a file: no search is made, so leave out --beam, --alpha."
+        )
     if not (arguments.data or arguments.data_dir):
         raise CallError("--hypotheses needs the references: give --data or --data-dir.")
 

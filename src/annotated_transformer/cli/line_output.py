@@ -67,7 +67,11 @@ class LineOutput:
         total = about["input_lines"]
         if not state.exists():
             if lines == total:
-                print(f"{path} has all {total:,} lines already", file=sys.stderr)
+                print(
+                    f"{path} has as many lines as the input, {total:,}, and is left as it is; "
+                    "whether this very call made them is not known",
+                    file=sys.stderr,
+                )
                 return cls(path, path.open("ab"), lines, None)
             raise CallError(
                 f"{path} cannot be continued: no {state.name} beside it says of what its "

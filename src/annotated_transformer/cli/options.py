@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 # Far beyond what helps, and below what no machine can hold: memory grows with the beam.
+BEAM, ALPHA = 4, 0.6  # the paper's (section 6.1)
 MOST_BEAMS = 100
 MOST_THREADS = 1024
 HIGHEST_ALPHA = 10
@@ -23,10 +24,13 @@ def add_run_dir(parser: argparse.ArgumentParser) -> None:
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Beam size and length penalty; the defaults are the paper's (section 6.1)."""
     parser.add_argument(
-        "--beam", type=up_to(MOST_BEAMS), default=4, help=f"beam size, to {MOST_BEAMS} (default 4)"
+        "--beam",
+        type=up_to(MOST_BEAMS),
+        default=BEAM,
+        help=f"beam size, to {MOST_BEAMS} (default {BEAM})",
     )
     parser.add_argument(
-        "--alpha", type=length_penalty, default=0.6, help="length penalty (default 0.6)"
+        "--alpha", type=length_penalty, default=ALPHA, help=f"length penalty (default {ALPHA})"
     )
 
 

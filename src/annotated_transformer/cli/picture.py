@@ -10,9 +10,11 @@ CELL = 0.19  # inches, for a row of letters
 
 
 def check_picture(path: Path) -> None:
-    """Raises CallError if pictures are not written under such a name."""
+    """Raises CallError if pictures are not written under such a name, or if there is one."""
     if path.suffix not in PICTURES:
         raise CallError(f"--picture {path}: expected a name that ends in {', '.join(PICTURES)}.")
+    if path.exists():
+        raise CallError(f"--picture {path} exists and nothing is overwritten: name another file.")
 
 
 def save_picture(attention: CrossAttention, path: Path) -> None:

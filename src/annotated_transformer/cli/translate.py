@@ -176,12 +176,15 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
             done,
             silent=sentences is None or (output is None and sys.stdout.isatty()),
         )
+        too_long = 0
         writer = WRITERS[arguments.format](search, write_out if output is None else output.write)
         try:
             writer.begin()
             for lines in given:
-                writer.write(search(lines, done + 1, progress))
+                found = search(lines, done + 1, progress)
+                writer.write(found)
                 done += len(lines)
+                too_long += sum(not one.translations and bool(one.line.strip()) for one in found)
         except (KeyboardInterrupt, WorkError):
             progress.end()
             if output is not None and output.state is not None:
@@ -198,6 +201,12 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
             print(f"{count} in {seconds:,.1f} s{before}, written to {output.path}", file=sys.stderr)
     if sentences is not None:
         sentences.complain()
+    if too_long:
+        lines_stayed = "1 line" if too_long == 1 else f"{too_long:,} lines"
+        raise CallError(
+            f"{lines_stayed} had more tokens than the model can read and stayed empty; the others "
+            "are translated. Break such lines into sentences."
+        )
     return 0
 
 
@@ -260,5 +269,6 @@ def draw(search: Search, sentence: str, path: Path) -> int:
     if not found.translations:
         raise CallError("there is nothing to draw: the sentence has no translation.")
     save_picture(search.attention(found), path)
+    print(f"picture written to {path}", file=sys.stderr)
     print_lines([one_line(found.translations[0].text)])
     return 0

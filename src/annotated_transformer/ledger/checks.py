@@ -2,14 +2,13 @@
 
 import argparse
 import ast
-import contextlib
-import io
 import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from annotated_transformer.ablation.plan import PROGRAM, load_plan
 from annotated_transformer.errors import CallError
@@ -249,13 +248,20 @@ def parse_command(command: str) -> argparse.Namespace:
     words = shlex.split(command)
     if not words or words[0] != PROGRAM:
         raise ValueError(f"it does not begin with {PROGRAM}")
-    messages = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(messages):
-            return build_parser().parse_args(words[1:])
-    except SystemExit as error:
-        lines = messages.getvalue().strip().splitlines()
-        raise ValueError(lines[-1] if lines else "it asks for help") from error
+    return build_parser(RaisingParser).parse_args(words[1:])
+
+
+class RaisingParser(argparse.ArgumentParser):
+    """Raises where others print and end the program; several threads may read commands at once."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+    def exit(self, *_: object, **__: object) -> NoReturn:
+        raise ValueError("it asks for help")
+
+    def print_help(self, *_: object) -> None:
+        """Nothing."""
 
 
 def write_pages(pages: dict[Path, str], say: Callable[[str], None]) -> None:

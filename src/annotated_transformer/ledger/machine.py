@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ import torch
 from annotated_transformer.errors import CallError
 from annotated_transformer.training.devices import processor_name
 
+PACKAGE = Path(__file__).resolve().parent.parent
 PACKAGES = ("annotated-transformer", "torch", "numpy", "tokenizers", "sacrebleu", "sacremoses")
 
 
@@ -43,7 +45,9 @@ def software() -> dict[str, str]:
 
 
 def code_version(stated: str = "") -> dict[str, Any]:
-    """The commit of the repository, and whether the package was changed on top of it.
+    """The commit of this package's repository, and whether the package was changed on top of it.
+
+    The commit is "" where the package does not lie in a repository.
 
     Args:
         stated: a commit to record instead of the one checked out; marked as stated.
@@ -56,15 +60,21 @@ def code_version(stated: str = "") -> dict[str, Any]:
         if not commit:
             raise CallError(f"--commit {stated}: the repository has no such commit.")
         return {"commit": commit, "changed": None, "stated": True}
-    changed = bool(_git("status", "--porcelain", "src"))
+    if not _git("ls-files", "errors.py"):  # installed; a repository around it is another's
+        return {"commit": "", "changed": False}
+    changed = bool(_git("status", "--porcelain", "."))
     return {"commit": _git("rev-parse", "HEAD"), "changed": changed}
 
 
 def _git(*arguments: str) -> str:
-    """What git prints, or "" where it fails."""
+    """What git prints in the package's folder, or "" where it fails."""
     try:
         finished = subprocess.run(
-            ["git", *arguments], capture_output=True, text=True, check=True, timeout=30
+            ["git", "-C", str(PACKAGE), *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
         )
     except (OSError, subprocess.SubprocessError):
         return ""

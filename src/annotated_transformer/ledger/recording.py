@@ -3,6 +3,7 @@
 import json
 import shlex
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -47,6 +48,7 @@ class Request:
         badly: sentences about what went badly.
         settings_chosen: how the settings were chosen, and what was known of the scores then.
         commit: the commit that trained it, where it is not the one checked out now.
+        code: what `code_version` gave when the training began, where that was written down.
     """
 
     run_dir: Path
@@ -62,6 +64,7 @@ class Request:
     badly: Sequence[str] = ()
     settings_chosen: str = ""
     commit: str = ""
+    code: dict[str, Any] | None = None
 
 
 def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
@@ -81,22 +84,22 @@ def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
     metrics = request.run_dir / "metrics.jsonl"
     if not metrics.exists():
         raise CallError(f"{metrics} is missing: a record needs the curve of the run.")
-    request.folder.mkdir(parents=True)
-    try:
-        shutil.copyfile(metrics, request.folder / "metrics.jsonl")
-        _write(request.folder / "run.json", _describe(request, configuration))
+    request.folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=request.folder.parent, prefix=".partial-") as made:
+        folder = Path(made) / request.folder.name
+        folder.mkdir()
+        shutil.copyfile(metrics, folder / "metrics.jsonl")
+        _write(folder / "run.json", _describe(request, configuration))
         scores = [score for file in request.score_files for score in read_scores(file, request)]
-        _write(request.folder / "scores.json", [asdict(score) for score in scores])
+        _write(folder / "scores.json", [asdict(score) for score in scores])
         found = [read_tuning(file) for file in request.score_files]
         if tuning := [asdict(one) for one in found if one is not None]:
-            _write(request.folder / "tuning.json", tuning)
-        _write_translations(request)
-        run = load_run_record(request.folder)
+            _write(folder / "tuning.json", tuning)
+        _write_translations(request, folder)
+        run = load_run_record(folder)
         if problems := problems_of_run(run, parse):
             raise WorkError("The record is not sound and was not kept. " + " ".join(problems))
-    except BaseException:
-        shutil.rmtree(request.folder)
-        raise
+        folder.rename(request.folder)  # whole or not at all
     return run
 
 
@@ -135,7 +138,7 @@ def _describe(request: Request, configuration: dict[str, Any]) -> dict[str, Any]
         },
         "seeds": {"training": training.get("seed", 0)},
         "data": without_local_paths(configuration.get("data", {})),
-        "code_version": code_version(request.commit),
+        "code_version": request.code or code_version(request.commit),
         "hardware": hardware(),
         "software": software(),
         "cost": {
@@ -241,11 +244,11 @@ def choose_lines(count: int, wanted: int = EXAMPLES) -> list[int]:
     return [1 + index * count // wanted for index in range(wanted)]
 
 
-def _write_translations(request: Request) -> None:
+def _write_translations(request: Request, folder: Path) -> None:
     examples: list[Example] = []
     for split, path in request.translations.items():
         ours = path.read_text("utf-8").splitlines()
-        target = request.folder / f"translations.{split}.txt"
+        target = folder / f"translations.{split}.txt"
         target.write_text("\n".join(ours) + "\n", "utf-8")
         if split in request.sources and not examples:
             sources = request.sources[split].read_text("utf-8").splitlines()
@@ -258,7 +261,7 @@ def _write_translations(request: Request) -> None:
             chosen = f"{len(examples)} lines of {split}, evenly spaced, chosen before reading them"
     if examples:
         values = {"chosen": chosen, "examples": [asdict(example) for example in examples]}
-        _write(request.folder / "examples.json", values)
+        _write(folder / "examples.json", values)
 
 
 def _write(path: Path, values: Any) -> None:

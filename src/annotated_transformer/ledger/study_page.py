@@ -55,7 +55,7 @@ def make_study_page(plan: Plan, runs: Sequence[RecordedRun]) -> str:
         "",
     ]
     by_row = runs_by_row(plan, runs)
-    if not by_row.get(BASE):
+    if BASE not in scores_by_row(plan, by_row):
         parts += ["None of these runs has been recorded yet; this is the plan.", ""]
         return "\n".join([*parts, _plan_table(plan)]).rstrip() + "\n"
     parts += [READING, _spread(by_row, plan), "", _table(plan, by_row), "", LOSSES]

@@ -135,9 +135,10 @@ def _logits_to_gradient(
     accurate_logits, probabilities = scratch[:, : len(logits)]  # (r, V) each
     accurate_logits.copy_(logits)
     torch.softmax(accurate_logits, -1, out=probabilities)
-    answer_logs = probabilities.gather(1, answers).log()  # (r, 1), log p of the answer
-    answer_logits = accurate_logits.gather(1, answers)  # (r, 1)
-    mean_logs = mean_logits - (answer_logits - answer_logs)  # (r, 1), mean of log p over all tokens
+    # log p = logit - log_sum; the largest p tells log_sum, for it is never rounded to 0.
+    log_sum = accurate_logits.amax(1, True) - probabilities.amax(1, True).log()  # (r, 1)
+    answer_logs = accurate_logits.gather(1, answers) - log_sum  # (r, 1), log p of the answer
+    mean_logs = mean_logits - log_sum  # (r, 1), the mean of log p over all tokens
     # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
     probabilities.sub_(eps / logits.size(1))
     probabilities.scatter_add_(1, answers, torch.full_like(answer_logs, eps - 1))

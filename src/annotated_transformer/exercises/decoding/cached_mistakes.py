@@ -134,6 +134,28 @@ def first_key_only(every: Seen, new: Seen, cache: Cache) -> Seen:
     return every[0][:, :1], every[1][:, :1]
 
 
+_INPUTS = (
+    "The cache that is returned holds the inputs, not what was made of them. Keep the projected "
+    "key and value, (x + position) @ w_k and @ w_v, or every step has to project all of them again."
+)
+
+
+def _inputs_cached(with_positions: bool) -> Candidate:
+    """The inputs are kept, and all of them are projected anew at each step."""
+
+    def implementation(
+        x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+    ) -> Any:
+        at = position(x, pe, cache)
+        new = x + at if with_positions else x
+        inputs = new if cache is None else torch.cat([cache[0], new], dim=1)  # (B, t + 1, d)
+        placed = inputs if with_positions else inputs + pe[: inputs.size(1)]
+        weights = scaled((x + at) @ w_q, placed @ w_k).softmax(-1)
+        return weights @ (placed @ w_v), (inputs, inputs)
+
+    return implementation
+
+
 def _without_the_first(every: Seen, new: Seen, cache: Cache) -> Seen:
     return every if cache is None else (every[0][:, 1:], every[1][:, 1:])
 
@@ -212,6 +234,8 @@ STEP_MISTAKES = (
         step_of(unpack=lambda cache: None if cache is None else cache[::-1]),
         EXCHANGED,
     ),
+    Mistake("inputs-cached", _inputs_cached(with_positions=False), _INPUTS),
+    Mistake("placed-inputs-cached", _inputs_cached(with_positions=True), _INPUTS),
     Mistake("keys-mixed", step_of(mix=lambda weights, keys, values, x: weights @ keys), VALUES),
     Mistake(
         "keys-cached-twice",

@@ -126,8 +126,8 @@ GREEDY = Exercise(
     objective="Decode a batch whose sentences end at different times.",
     prerequisite="masks.padding",
     hints=(
-        "Two sentences, of which the first ends after one token and the second after three. "
-        "Write the (2, 4) result down by hand.",
+        "Two sentences: the first emits eos at once, the second as its third token. Write the "
+        "(2, 4) result down by hand.",
         "Keep a boolean `done` (B,) beside the tokens. When is it updated, before or after pad is "
         "written, and which of `any` and `all` ends the loop?",
         "In each step: `token = next_logits(tokens).argmax(-1)`, `token = torch.where(done, pad, "

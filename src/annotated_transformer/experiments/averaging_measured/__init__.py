@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from annotated_transformer.data import Split, encode_split, load_corpus
-from annotated_transformer.experiments.forensics_measured import compare, counted
+from annotated_transformer.experiments.forensics_measured import compare
 from annotated_transformer.likelihood import split_likelihood
-from annotated_transformer.scoring import BLEU_PROTOCOLS, score_corpus
+from annotated_transformer.scoring import BLEU_PROTOCOLS, count_sentences, score_corpus
 from annotated_transformer.training.checkpoints import average_weights, list_checkpoints
 from annotated_transformer.training.run_directory import RunDirectory, set_model_weights
 from annotated_transformer.transformer import Transformer
@@ -65,7 +65,8 @@ def measure_run(run_dir: Path, split: Split, averaged: Sequence[int] = AVERAGED)
         "single": [scores for scores, _ in single],
         "means": [scores for scores, _ in means],
         "largest_mean_against_last": compare(
-            counted(means[-1][1], split.target), counted(single[-1][1], split.target)
+            count_sentences(means[-1][1], split.target, "cased"),
+            count_sentences(single[-1][1], split.target, "cased"),
         ),
     }
 

@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.data import load_corpus
-from annotated_transformer.forensics import score_under_every_protocol
+from annotated_transformer.forensics import (
+    cutter,
+    score_under_every_protocol,
+    split_compounds,
+)
 from annotated_transformer.scoring import count_sentences
 from annotated_transformer.significance import Counted, bootstrap_interval, paired_bootstrap
 
@@ -23,11 +27,6 @@ RESULTS = Path("results")
 SPLIT = "test_2016_flickr"
 RUN = "multi30k_tiny_prenorm_106"  # whose output is scored under every protocol
 OTHERS = ("multi30k_tiny_prenorm", "multi30k_tiny_postnorm")  # what it is compared with
-
-
-def counted(ours: Sequence[str], references: Sequence[str]) -> Counted:
-    """What every sentence adds to cased BLEU, words as 13a splits them."""
-    return count_sentences(ours, references, "cased")
 
 
 def compare(ours: Counted, theirs: Counted) -> dict[str, Any]:
@@ -51,15 +50,33 @@ def measure(results: Path, references: Sequence[str]) -> dict[str, Any]:
         return (results / run / f"translations.{SPLIT}.txt").read_text("utf-8").splitlines()
 
     ours = output(RUN)
-    mine = counted(ours, references)
+    mine = count_sentences(ours, references, "cased")
     interval = bootstrap_interval(mine)
     scores = score_under_every_protocol(ours, references)
     return {
         "sentences": len(references),
         "hyphens": sum("-" in line for line in references),
+        "hyphen_signs": count_hyphens(ours, references),
         "scores": [{**asdict(score), "value": round(score.value, 2)} for score in scores],
         "interval": [round(interval.low, 2), round(interval.high, 2)],
-        "against": {run: compare(mine, counted(output(run), references)) for run in OTHERS},
+        "against": {
+            run: compare(mine, count_sentences(output(run), references, "cased")) for run in OTHERS
+        },
+    }
+
+
+def count_hyphens(ours: Sequence[str], references: Sequence[str]) -> dict[str, int]:
+    """Hyphens that are words once compounds are cut: written, in the references, and matched."""
+    cut = cutter("moses-compounds", "de")
+    sign = split_compounds("a-b").split()[1]
+    pairs = [
+        [cut(line).split().count(sign) for line in pair]
+        for pair in zip(ours, references, strict=True)
+    ]
+    return {
+        "ours": sum(ours for ours, _ in pairs),
+        "references": sum(theirs for _, theirs in pairs),
+        "matched": sum(min(pair) for pair in pairs),
     }
 
 
