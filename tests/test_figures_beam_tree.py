@@ -1,13 +1,17 @@
 """The tree of a beam search: every node can be chosen, and choosing marks what leads to it."""
 
+import itertools
 import re
 from xml.etree import ElementTree
 
 import pytest
 
 import browser
-from annotated_transformer.figures import BeamNode, beam_tree, show_beam_tree
+from annotated_transformer.beam_steps import SearchStep
+from annotated_transformer.decoding import beam_search
+from annotated_transformer.figures import BeamNode, beam_tree, nodes_of, show_beam_tree
 from annotated_transformer.figures.beam_tree import ROW, best_ended, path_to, told, tree_markup
+from test_decoding import some_sources, toy_model
 
 # Two places a step; the second of step 1 turns out to be the better one.
 NODES = (
@@ -30,6 +34,21 @@ def test_the_best_has_the_highest_score_and_its_path_is_known() -> None:
     assert path_to(NODES, 2) == [1, 2]
     assert told(NODES, 2) == "Step 2, place 1: <b> end. ln P -1.00, ended, score -0.910, the best."
     assert told(NODES, 0) == "Step 1, place 1: a. ln P -0.50, alive."
+
+
+def test_the_tree_of_a_search_holds_what_was_kept_and_finds_the_same_best() -> None:
+    model, src = toy_model(1), some_sources(1)[:1]
+    steps: list[SearchStep] = []
+    [[best]] = beam_search(model, src, beam_size=3, max_extra=4, watch=steps.append)
+    nodes = nodes_of(steps, lambda tokens: [str(token) for token in tokens])
+    assert len(nodes) == sum(e.fate != "pruned" for step in steps for e in step.considered)
+    winner = best_ended(nodes)
+    assert nodes[winner].score == pytest.approx(best.score)
+    path = [int(nodes[place].piece) for place in path_to(nodes, winner)]
+    assert path == list(best.tokens[1:])
+    for before, after in itertools.pairwise(nodes):
+        assert before.step < after.step or before.total >= after.total
+    assert tree_markup(nodes, "A search").count('class="at-step"') == len(steps)
 
 
 def test_nodes_that_make_no_tree_are_refused() -> None:

@@ -128,6 +128,15 @@ def test_the_same_seed_gives_the_same_and_another_another():
     assert bootstrap_interval(ours, 50, seed=1) != bootstrap_interval(ours, 50, seed=2)
 
 
+@pytest.mark.parametrize("at_once", [1, 5000])
+def test_the_coins_do_not_depend_on_how_many_are_tossed_at_once(monkeypatch, at_once):
+    references, good, bad = systems(31)
+    ours, theirs = (count_sentences(lines, references, "cased") for lines in (good, bad))
+    expected = paired_randomisation(ours, theirs, 1000)
+    monkeypatch.setattr(significance, "AT_ONCE", at_once)
+    assert paired_randomisation(ours, theirs, 1000) == expected
+
+
 def test_a_clear_difference_is_seen_and_its_sign_is_ours_minus_theirs():
     references, good, _ = systems()
     worse = [" ".join(reversed(line.split())) for line in good]

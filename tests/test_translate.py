@@ -75,16 +75,16 @@ def test_a_line_that_is_not_utf_8_is_named_and_stays_empty_and_the_rest_goes_on(
 def test_beam_and_alpha_reach_the_search(run_dir, capsys, monkeypatch):
     asked = []
 
-    def search(model, vocabulary, lines, *, beam_size, alpha, nbest, first_line, progress):
-        asked.append((beam_size, alpha, nbest, first_line))
+    def search(model, vocabulary, lines, *, beam_size, alpha, nbest, first_line, progress, prefix):
+        asked.append((beam_size, alpha, nbest, first_line, prefix))
         return [[] for _ in lines]
 
     monkeypatch.setattr("annotated_transformer.cli.writers.nbest_translations", search)
-    options = ["--beam", "7", "--alpha", "1.1", "--nbest", "2"]
+    options = ["--beam", "7", "--alpha", "1.1", "--nbest", "2", "--prefix", "ein"]
     assert (
         main(["translate", "--run-dir", str(run_dir), *options, "a dog"]) == 2
     )  # nothing is found
-    assert asked == [(7, 1.1, 2, 1)]
+    assert asked == [(7, 1.1, 2, 1, "ein")]
 
 
 def test_several_translations_have_number_score_and_text(run_dir, capsys):

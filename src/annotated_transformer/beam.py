@@ -185,8 +185,9 @@ def extensions(
 def top_k(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k largest of each row of x (rows, n) and their columns, each (rows, k), largest first.
 
-    Equal to x.topk(k) and faster on long rows, on a CPU about twice for a vocabulary of 10,000 and
-    a beam of 4 (benchmarks/README.md): the k largest lie in the k blocks of columns with the
+    The values are those of x.topk(k); of equal ones other columns may be named. Faster on long
+    rows, on a CPU about twice for a vocabulary of 10,000 and a beam of 4 (benchmarks/README.md):
+    the k largest lie in the k blocks of columns with the
     largest maxima (or in the few columns left over), and maxima are cheap.
     """
     n = x.shape[1]

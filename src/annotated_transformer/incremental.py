@@ -1,13 +1,14 @@
 """The decoder one token at a time, for generation (section 3.1's auto-regression).
 
 Causal masking makes the keys and values of past positions final: a new token never changes them.
-So they are computed once and kept, the key-value cache. Two consequences of attention being a
-function of sets of keys keep everything else from being copied:
+So they are computed once and kept, the key-value cache. That attention is a function of a set of
+keys has two consequences, so that re-ranking copies no keys and no values:
 
 - Hypotheses of one sentence are queries of one memory: the keys and values of the source are
   computed once for each sentence, however many hypotheses look at them.
 - The cache of a sentence holds every token that any of its hypotheses ever had; a mask says which
-  belong to a hypothesis's own past. Re-ranking hypotheses re-orders the mask and nothing else.
+  belong to a hypothesis's own past. Re-ranking hypotheses re-orders the mask and nothing else. The
+  price: each query is multiplied with the keys of all hypotheses, beam times as many as its own.
 """
 
 from typing import Protocol, cast

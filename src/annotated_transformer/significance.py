@@ -151,13 +151,15 @@ def paired_randomisation(
     """
     difference = _difference(ours, theirs)
     sentences = len(ours.counts)
-    coins = np.random.default_rng(seed).integers(2, size=(trials, sentences), dtype=bool)
+    generator = np.random.default_rng(seed)
     both = ours.counts.sum(0) + theirs.counts.sum(0)  # (columns,)
     apart = theirs.counts - ours.counts  # (sentences, columns)
     sizes = []
-    rows = max(1, AT_ONCE // sentences)
+    # NumPy cuts coins from numbers of 32 bits: so many rows a block give the coins of one block.
+    rows = 32 * max(1, AT_ONCE // sentences // 32)
     for begin in range(0, trials, rows):
-        exchanged = coins[begin : begin + rows].astype(np.float64)  # (rows, sentences)
+        coins = generator.integers(2, size=(min(rows, trials - begin), sentences), dtype=bool)
+        exchanged = coins.astype(np.float64)  # (rows, sentences)
         first = exchanged @ apart + ours.counts.sum(0)  # (rows, columns)
         sizes.append(np.abs(ours.score_of(first) - ours.score_of(both - first)))
     return Comparison(

@@ -81,6 +81,9 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "line number, score, text, with tabs between",
     )
     parser.add_argument(
+        "--prefix", default="", metavar="TEXT", help="what every translation has to begin with"
+    )
+    parser.add_argument(
         "--attention",
         action="store_true",
         help="with the cross-attention weights of the best translation; implies --format json "
@@ -123,6 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.alpha,
         arguments.nbest,
         arguments.attention,
+        arguments.prefix,
     )
     if arguments.picture is not None:
         return draw(search, arguments.text[0], arguments.picture)
@@ -250,6 +254,7 @@ def open_output(
             "nbest": arguments.nbest,
             "format": arguments.format,
             "attention": arguments.attention,
+            "prefix": arguments.prefix,
             "chunk": LINES_AT_ONCE,
         }
     if arguments.resume and about is not None:

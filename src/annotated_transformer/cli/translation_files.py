@@ -34,7 +34,7 @@ def read_translations(path: Path, lines: int, split: str) -> list[str]:
             f"{path} has {len(found):,} lines and the split {split} {lines:,}: line n has to be "
             "the translation of its line n."
         )
-    return [line.removesuffix("\r") for line in found]
+    return found
 
 
 def check_writable(path: Path) -> None:

@@ -38,6 +38,7 @@ class Search:
     alpha: float
     nbest: int = 1
     with_attention: bool = False
+    prefix: str = ""
 
     def __call__(
         self, lines: Sequence[str], first_line: int, progress: Progress | None = None
@@ -57,6 +58,7 @@ class Search:
             nbest=self.nbest,
             first_line=first_line,
             progress=watched,
+            prefix=self.prefix,
         )
         return [
             Found(first_line + place, line, translations)

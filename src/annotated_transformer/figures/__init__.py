@@ -5,7 +5,7 @@ shown through the package's own renderer.
 """
 
 from annotated_transformer.figures.architecture import show_architecture
-from annotated_transformer.figures.beam_tree import BeamNode, show_beam_tree
+from annotated_transformer.figures.beam_tree import BeamNode, nodes_of, show_beam_tree
 from annotated_transformer.figures.cost import System, draw_bleu_by_cost
 from annotated_transformer.figures.curves import Curve, draw_curves
 from annotated_transformer.figures.decoder import draw_reach, draw_stages, draw_vocabularies
@@ -77,6 +77,7 @@ __all__ = [
     "draw_weights",
     "ink_on",
     "new_figure",
+    "nodes_of",
     "show_architecture",
     "show_beam_tree",
     "show_figure",

@@ -6,18 +6,19 @@ with one, the whole tree is there. The same output at every run.
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from IPython.display import display
 
+from annotated_transformer.beam_steps import SearchStep
 from annotated_transformer.figures.style import PALETTE
 
 ROW, NODE = 56, 40  # pixels from row to row, and the height of a node
 
 HOW = (
-    "Thick frame: the best sentence. Double frame and ■: ended, with its score. Filled: what you "
-    "have chosen; arrow keys choose the next."
+    "Left: the step. Thick frame: the best sentence. Double frame and ■: ended, with its score. "
+    "Filled: what you have chosen; arrow keys choose the next."
 )
 
 STYLE = "".join(
@@ -30,7 +31,9 @@ STYLE = "".join(
         "body[data-jp-theme-light=false] .at-beam{",
         *(f"--at-{role}:{dark};" for role, (_, dark) in PALETTE.items()),
         "}.at-beam legend{font-size:14px;padding:0}",
-        ".at-beam-tree{position:relative}",
+        ".at-beam-tree{position:relative;margin-left:1.7em}",
+        ".at-beam .at-step{position:absolute;left:-2.2em;width:1.8em;text-align:right;",
+        f"font-size:12px;line-height:{NODE}px;opacity:.75}}",
         ".at-beam svg{position:absolute;inset:0;width:100%;height:100%}",
         ".at-beam path{fill:none;stroke:currentColor;stroke-opacity:.45;stroke-width:1.2;",
         "vector-effect:non-scaling-stroke}",
@@ -105,6 +108,33 @@ def show_beam_tree(nodes: Sequence[BeamNode], label: str, name: str = "beam") ->
     }
 
 
+def nodes_of(
+    steps: Sequence[SearchStep], pieces: Callable[[Sequence[int]], Sequence[str]]
+) -> list[BeamNode]:
+    """The tree of one sentence's search, from what `beam_search(..., watch=...)` told.
+
+    Args:
+        steps: of one sentence, in order.
+        pieces: the text of each token, as `Vocabulary.pieces` gives it.
+    """
+    nodes: list[BeamNode] = []
+    places: dict[tuple[int, ...], int] = {}  # of the hypotheses that have a node
+    for step in steps:
+        kept = [extension for extension in step.considered if extension.fate != "pruned"]
+        for extension in sorted(kept, key=lambda extension: -extension.log_probability):
+            places[extension.tokens] = len(nodes)
+            nodes.append(
+                BeamNode(
+                    step.length,
+                    pieces(extension.tokens[-1:])[0],
+                    extension.log_probability,
+                    places.get(extension.tokens[:-1]),
+                    extension.score if extension.fate == "ended" else None,
+                )
+            )
+    return nodes
+
+
 def best_ended(nodes: Sequence[BeamNode]) -> int:
     """The place of the hypothesis that has ended with the best score, the first of equals."""
     for place, node in enumerate(nodes):
@@ -175,6 +205,11 @@ def tree_markup(nodes: Sequence[BeamNode], label: str, name: str = "beam") -> st
             f'<svg aria-hidden="true" viewBox="0 0 100 {height}" preserveAspectRatio="none">',
             *lines,
             "</svg>",
+            *(
+                f'<span class="at-step" aria-hidden="true" style="top:{ROW * (step - 1)}px">'
+                f"{step}</span>"
+                for step in range(1, nodes[-1].step + 1)
+            ),
             *labels,
             "</div>",
             '<div class="at-beam-told" aria-live="polite">',

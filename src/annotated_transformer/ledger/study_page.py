@@ -18,10 +18,11 @@ STUDY = "recipe"  # the plan's name
 
 READING = """\
 **How to read it.** Every row is the base with the change that it names; its expectation was written
-before it was run. The score is BLEU of greedy translations of the validation set, lower-cased and
+before it was run. The score is BLEU of {search} translations of the validation set, lower-cased and
 tokenised, so no search had to be tuned, and no test set was looked at. The difference is to the
 mean of the base. "±" is half a 95 % interval: rows with several seeds tell how much a seed alone
-changes, and the same spread is assumed everywhere. A difference smaller than that may be chance.
+changes, and the same spread is assumed everywhere. A difference smaller than that may be chance;
+and of the rows that make no difference, one in twenty will look larger.
 """
 
 LOSSES = """\
@@ -58,12 +59,24 @@ def make_study_page(plan: Plan, runs: Sequence[RecordedRun]) -> str:
     if BASE not in scores_by_row(plan, by_row):
         parts += ["None of these runs has been recorded yet; this is the plan.", ""]
         return "\n".join([*parts, _plan_table(plan)]).rstrip() + "\n"
-    parts += [READING, _spread(by_row, plan), "", _table(plan, by_row), "", LOSSES]
+    parts += [
+        READING.format(search=search_of(plan)),
+        _spread(by_row, plan),
+        "",
+        _table(plan, by_row),
+        "",
+        LOSSES,
+    ]
     parts += [_signatures(runs, plan), ""]
     if waiting := missing_tasks(plan, runs):
         names = ", ".join(f"`{task.name}`" for task in waiting)
         parts += [f"Planned and not yet recorded: {names}.", ""]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def search_of(plan: Plan) -> str:
+    """How the scored translations were searched, in words."""
+    return "greedy" if plan.beam == 1 else f"beam-{plan.beam}"
 
 
 def runs_by_row(plan: Plan, runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
@@ -166,7 +179,9 @@ def _signatures(runs: Sequence[RecordedRun], plan: Plan) -> str:
         for run in runs
         if (score := run.score(plan.split, "lower-tokenised")) is not None
     }
-    return f"All scores on {plan.split}, greedy: " + ", ".join(f"`{one}`" for one in sorted(found))
+    return f"All scores on {plan.split}, {search_of(plan)}: " + ", ".join(
+        f"`{one}`" for one in sorted(found)
+    )
 
 
 def _plan_table(plan: Plan) -> str:

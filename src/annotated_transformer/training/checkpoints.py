@@ -7,11 +7,12 @@ and renamed. Nothing is ever unpickled.
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -148,14 +149,26 @@ def load_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(tensors, about["state"])
 
 
-def average_weights(paths: list[Path]) -> dict[str, Tensor]:
-    """The mean of the model's weights over checkpoints (section 6.1), summed in float64."""
+def average_weights(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the model's weights over checkpoints (section 6.1)."""
+    return average_states(
+        {
+            name.removeprefix("model/"): tensor
+            for name, tensor in load_checkpoint(path).tensors.items()
+            if name.startswith("model/")
+        }
+        for path in paths
+    )
+
+
+def average_states(states: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of weights of the same names, each in its own dtype, summed in float64."""
     total: dict[str, Tensor] = {}
-    dtypes = {}
-    for path in paths:
-        for name, tensor in load_checkpoint(path).tensors.items():
-            if name.startswith("model/"):
-                key = name.removeprefix("model/")
-                dtypes[key] = tensor.dtype
-                total[key] = total[key] + tensor.double() if key in total else tensor.double()
-    return {key: (tensor / len(paths)).to(dtypes[key]) for key, tensor in total.items()}
+    dtypes: dict[str, torch.dtype] = {}
+    count = 0
+    for state in states:
+        count += 1
+        for name, tensor in state.items():
+            dtypes[name] = tensor.dtype
+            total[name] = total[name] + tensor.double() if name in total else tensor.double()
+    return {name: (tensor / count).to(dtypes[name]) for name, tensor in total.items()}

@@ -14,6 +14,7 @@ import torch
 from annotated_transformer.data import EncodedSplit, Vocabulary, encode_split
 from annotated_transformer.experiments.training_measured import Recipe, load_data, training
 from annotated_transformer.likelihood import split_likelihood
+from annotated_transformer.training.checkpoints import average_states
 
 RECORD = Path(__file__).resolve().parent / "schedules.json"
 COMMAND = "python -m annotated_transformer.experiments.averaging_measured.schedules"
@@ -38,13 +39,7 @@ def measure(
         alone.append(round(split_likelihood(model, held_out, 2048).loss, 4))
     means = {}
     for count in AVERAGED:
-        chosen = states[-count:]
-        model.load_state_dict(
-            {
-                name: torch.stack([state[name].double() for state in chosen]).mean(0).float()
-                for name in chosen[0]
-            }
-        )
+        model.load_state_dict(average_states(states[-count:]))
         means[str(count)] = round(split_likelihood(model, held_out, 2048).loss, 4)
     return {"alone": alone, "means": means}
 
