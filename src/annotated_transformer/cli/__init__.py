@@ -46,8 +46,8 @@ def build_parser(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns 0 when done, 1 when the work failed, 2 when the call was wrong."""
-    arguments = build_parser().parse_args(argv)
     try:
+        arguments = build_parser().parse_args(argv)  # loads torch, which takes a moment
         status: int = arguments.run(arguments)
     except UserError as error:
         print(f"annotated-transformer: {error}", file=sys.stderr)

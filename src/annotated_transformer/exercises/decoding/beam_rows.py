@@ -1,11 +1,9 @@
 """Mistakes of `decoding.beam_search` in which prefixes stay where they are, in full beams too."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from annotated_transformer.exercises.decoding.beam_steps import Beam, search_of
 from annotated_transformer.exercises.exercise import Candidate, Mistake
@@ -63,51 +61,33 @@ _FLAT_PLACE = (
 )
 
 
-def _flat_place_read_by(read: Callable[[Tensor, int, int, int], tuple[Tensor, Tensor]]) -> Any:
-    """The reference, with the parents and tokens of flat places from `read(places, V, k, beam)`."""
-
-    def search(
-        next_log_probs: Candidate,
-        beam_size: int,
-        max_len: int,
-        alpha: float = 0.6,
-        bos: int = 1,
-        eos: int = 2,
-    ) -> list[int]:
-        live, totals = torch.tensor([[bos]]), torch.zeros(1)
-        pool: list[tuple[float, list[int]]] = []
-        for length in range(1, max_len + 1):
-            extended = totals[:, None] + next_log_probs(live)  # (k, V)
-            best = extended.flatten().topk(min(beam_size, extended.numel()))
-            parents, tokens = read(best.indices, extended.size(1), len(live), beam_size)
-            prefixes = torch.cat([live[parents], tokens[:, None]], dim=1)
-            ends = (tokens == eos) | (length == max_len)
-            scores = best.values[ends] / ((5 + length) / 6) ** alpha
-            pool += zip(scores.tolist(), prefixes[ends].tolist(), strict=True)
-            live, totals = prefixes[~ends], best.values[~ends]
-            if len(live) == 0:
-                break
-        return max(pool)[1]
-
-    return search
+def _row_and_column_exchanged(
+    next_log_probs: Candidate,
+    beam_size: int,
+    max_len: int,
+    alpha: float = 0.6,
+    bos: int = 1,
+    eos: int = 2,
+) -> list[int]:
+    """The reference but for // and %. A division by k or beam_size ends in the same accident."""
+    live, totals = torch.tensor([[bos]]), torch.zeros(1)
+    pool: list[tuple[float, list[int]]] = []
+    for length in range(1, max_len + 1):
+        extended = totals[:, None] + next_log_probs(live)  # (k, V)
+        best = extended.flatten().topk(min(beam_size, extended.numel()))
+        parents, tokens = best.indices % extended.size(1), best.indices // extended.size(1)
+        prefixes = torch.cat([live[parents], tokens[:, None]], dim=1)
+        ends = (tokens == eos) | (length == max_len)
+        scores = best.values[ends] / ((5 + length) / 6) ** alpha
+        pool += zip(scores.tolist(), prefixes[ends].tolist(), strict=True)
+        live, totals = prefixes[~ends], best.values[~ends]
+        if len(live) == 0:
+            break
+    return max(pool)[1]
 
 
 ROW_MISTAKES = (
-    Mistake(
-        "row-and-column-exchanged",
-        _flat_place_read_by(lambda places, width, k, beam: (places % width, places // width)),
-        _FLAT_PLACE,
-    ),
-    Mistake(
-        "divided-by-the-live",
-        _flat_place_read_by(lambda places, width, k, beam: (places // k, places % k)),
-        _FLAT_PLACE,
-    ),
-    Mistake(
-        "divided-by-the-beam",
-        _flat_place_read_by(lambda places, width, k, beam: (places // beam, places % beam)),
-        _FLAT_PLACE,
-    ),
+    Mistake("row-and-column-exchanged", _row_and_column_exchanged, _FLAT_PLACE),
     Mistake("last-row-repeated", search_of(link=_last_prefix_repeated), _IN_PLACE),
     Mistake("rows-of-a-full-beam-left-in-place", _rows_of_a_full_beam, _IN_PLACE),
 )

@@ -140,20 +140,14 @@ _INPUTS = (
 )
 
 
-def _inputs_cached(with_positions: bool) -> Candidate:
-    """The inputs are kept, and all of them are projected anew at each step."""
-
-    def implementation(
-        x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
-    ) -> Any:
-        at = position(x, pe, cache)
-        new = x + at if with_positions else x
-        inputs = new if cache is None else torch.cat([cache[0], new], dim=1)  # (B, t + 1, d)
-        placed = inputs if with_positions else inputs + pe[: inputs.size(1)]
-        weights = scaled((x + at) @ w_q, placed @ w_k).softmax(-1)
-        return weights @ (placed @ w_v), (inputs, inputs)
-
-    return implementation
+def _inputs_cached(
+    x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
+) -> Any:
+    """The inputs are kept, position and all, and projected anew at each step."""
+    placed = x + position(x, pe, cache)
+    inputs = placed if cache is None else torch.cat([cache[0], placed], dim=1)  # (B, t + 1, d)
+    weights = scaled(placed @ w_q, inputs @ w_k).softmax(-1)
+    return weights @ (inputs @ w_v), (inputs, inputs)
 
 
 def _without_the_first(every: Seen, new: Seen, cache: Cache) -> Seen:
@@ -234,8 +228,7 @@ STEP_MISTAKES = (
         step_of(unpack=lambda cache: None if cache is None else cache[::-1]),
         EXCHANGED,
     ),
-    Mistake("inputs-cached", _inputs_cached(with_positions=False), _INPUTS),
-    Mistake("placed-inputs-cached", _inputs_cached(with_positions=True), _INPUTS),
+    Mistake("inputs-cached", _inputs_cached, _INPUTS),
     Mistake("keys-mixed", step_of(mix=lambda weights, keys, values, x: weights @ keys), VALUES),
     Mistake(
         "keys-cached-twice",
