@@ -61,33 +61,42 @@ _FLAT_PLACE = (
 )
 
 
-def _row_and_column_exchanged(
-    next_log_probs: Candidate,
-    beam_size: int,
-    max_len: int,
-    alpha: float = 0.6,
-    bos: int = 1,
-    eos: int = 2,
-) -> list[int]:
-    """The reference but for // and %. A division by k or beam_size ends in the same accident."""
-    live, totals = torch.tensor([[bos]]), torch.zeros(1)
-    pool: list[tuple[float, list[int]]] = []
-    for length in range(1, max_len + 1):
-        extended = totals[:, None] + next_log_probs(live)  # (k, V)
-        best = extended.flatten().topk(min(beam_size, extended.numel()))
-        parents, tokens = best.indices % extended.size(1), best.indices // extended.size(1)
-        prefixes = torch.cat([live[parents], tokens[:, None]], dim=1)
-        ends = (tokens == eos) | (length == max_len)
-        scores = best.values[ends] / ((5 + length) / 6) ** alpha
-        pool += zip(scores.tolist(), prefixes[ends].tolist(), strict=True)
-        live, totals = prefixes[~ends], best.values[~ends]
-        if len(live) == 0:
-            break
-    return max(pool)[1]
+def _flat_place_divided(by_beam: bool) -> Candidate:
+    """The reference but for the parents and tokens of flat places."""
+
+    def search(
+        next_log_probs: Candidate,
+        beam_size: int,
+        max_len: int,
+        alpha: float = 0.6,
+        bos: int = 1,
+        eos: int = 2,
+    ) -> list[int]:
+        live, totals = torch.tensor([[bos]]), torch.zeros(1)
+        pool: list[tuple[float, list[int]]] = []
+        for length in range(1, max_len + 1):
+            extended = totals[:, None] + next_log_probs(live)  # (k, V)
+            best = extended.flatten().topk(min(beam_size, extended.numel()))
+            width = beam_size if by_beam else extended.size(1)
+            parents, tokens = best.indices // width, best.indices % width
+            if not by_beam:
+                parents, tokens = tokens, parents
+            prefixes = torch.cat([live[parents], tokens[:, None]], dim=1)
+            ends = (tokens == eos) | (length == max_len)
+            scores = best.values[ends] / ((5 + length) / 6) ** alpha
+            pool += zip(scores.tolist(), prefixes[ends].tolist(), strict=True)
+            live, totals = prefixes[~ends], best.values[~ends]
+            if len(live) == 0:
+                break
+        return max(pool)[1]
+
+    return search
 
 
 ROW_MISTAKES = (
-    Mistake("row-and-column-exchanged", _row_and_column_exchanged, _FLAT_PLACE),
+    # Divided by the number of the live, it ends in the same accidents as exchanged.
+    Mistake("row-and-column-exchanged", _flat_place_divided(by_beam=False), _FLAT_PLACE),
+    Mistake("flat-place-divided-by-the-beam", _flat_place_divided(by_beam=True), _FLAT_PLACE),
     Mistake("last-row-repeated", search_of(link=_last_prefix_repeated), _IN_PLACE),
     Mistake("rows-of-a-full-beam-left-in-place", _rows_of_a_full_beam, _IN_PLACE),
 )
