@@ -3,7 +3,9 @@
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -16,6 +18,8 @@ from numpy.typing import NDArray
 
 from annotated_transformer import attention, figures, masks
 from annotated_transformer.figures import plotly_renderer, quiz, style
+
+QUIZZES = Path(quiz.__file__).parent / "quizzes"
 
 LIGHT_PAGE, DARK_PAGE = "#FFFFFF", "#14181E"
 # Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
@@ -323,6 +327,16 @@ def test_a_quiz_has_one_right_answer_and_a_word_for_each() -> None:
         quiz.checked_questions([question(False)])
     with pytest.raises(ValueError, match="'<0>' has no feedback"):
         quiz.checked_questions([question(True, feedback=" ")])
+
+
+@pytest.mark.parametrize("chapter", sorted(path.stem for path in QUIZZES.glob("*.json")))
+def test_a_quiz_cannot_be_passed_by_always_choosing_one_place(chapter: str) -> None:
+    questions = json.loads((QUIZZES / f"{chapter}.json").read_text("utf-8"))
+    places = Counter(
+        next(place for place, answer in enumerate(one["answers"]) if answer["correct"])
+        for one in questions
+    )
+    assert max(places.values()) <= 0.6 * len(questions)
 
 
 def test_quiz_markup_is_stable_and_escaped() -> None:
