@@ -12,7 +12,6 @@ from annotated_transformer.errors import CallError
 PLANS = Path(__file__).resolve().parent / "plans"
 BASE = "base"  # the row that changes nothing
 PROGRAM = "annotated-transformer"
-
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 Options = dict[str, Any]

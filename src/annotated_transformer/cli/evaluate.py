@@ -35,6 +35,7 @@ from annotated_transformer.cli.sentences import Progress
 from annotated_transformer.cli.translation_files import (
     check_writable,
     read_translations,
+    refuse_to_overwrite,
     write_lines,
 )
 from annotated_transformer.data import (
@@ -142,11 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     if arguments.output is not None:  # before the work, not after it
-        if arguments.output.is_file() and arguments.output.stat().st_size:
-            raise CallError(
-                f"{arguments.output} is there already and nothing is overwritten: name another "
-                "file, or delete it."
-            )
+        refuse_to_overwrite(arguments.output)
         check_writable(arguments.output)
     trained = None if arguments.hypotheses else load_trained(arguments)
     corpus = load_references(arguments, None if trained is None else trained[2])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from annotated_transformer.cli.sentences import BLOCK
+from annotated_transformer.cli.translation_files import refuse_to_overwrite
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.training.checkpoints import write_atomically
 
@@ -36,15 +37,9 @@ class LineOutput:
             CallError: if there is something in it already: nothing is overwritten.
             WorkError: if it cannot be written.
         """
-        if path.is_file() and path.stat().st_size:
-            raise CallError(
-                f"{path} is there already and nothing is overwritten: "
-                + (
-                    "go on with it by the same call with --resume, or delete it."
-                    if state_of(path).exists()
-                    else "name another file, or delete it."
-                )
-            )
+        if state_of(path).exists():
+            refuse_to_overwrite(path, "go on with it by the same call with --resume, or delete it.")
+        refuse_to_overwrite(path)
         return cls._open(path, about, 0, 0)
 
     @classmethod

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Far beyond what helps, and below what no machine can hold: memory grows with the beam.
 BEAM, ALPHA = 4, 0.6  # the paper's (section 6.1)
+# Far beyond what helps, and below what no machine can hold: memory grows with the beam.
 MOST_BEAMS = 100
 MOST_THREADS = 1024
 HIGHEST_ALPHA = 10

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from annotated_transformer.cli.translation_files import refuse_to_overwrite
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.translation import CrossAttention
 
@@ -13,8 +14,7 @@ def check_picture(path: Path) -> None:
     """Raises CallError if pictures are not written under such a name, or if there is one."""
     if path.suffix not in PICTURES:
         raise CallError(f"--picture {path}: expected a name that ends in {', '.join(PICTURES)}.")
-    if path.exists():
-        raise CallError(f"--picture {path} exists and nothing is overwritten: name another file.")
+    refuse_to_overwrite(path)
 
 
 def save_picture(attention: CrossAttention, path: Path) -> None:

@@ -37,6 +37,12 @@ def read_translations(path: Path, lines: int, split: str) -> list[str]:
     return found
 
 
+def refuse_to_overwrite(path: Path, instead: str = "name another file, or delete it.") -> None:
+    """Raises CallError if there is something in the file already, and says what to do instead."""
+    if path.is_file() and path.stat().st_size:
+        raise CallError(f"{path} is there already and nothing is overwritten: {instead}")
+
+
 def check_writable(path: Path) -> None:
     """Raises WorkError if no file can be written there. Nothing that is there is touched."""
     is_new = not path.exists()

@@ -99,8 +99,9 @@ class _ProjectedLoss(torch.autograd.Function):
                 )
             if not any(ctx.needs_input_grad):
                 continue
-            torch.mm(logits, table, out=hidden_gradient[start : start + chunk])
-            torch.mm(logits.T, rows, out=product)
+            logits_gradient = logits  # it was written in their place
+            torch.mm(logits_gradient, table, out=hidden_gradient[start : start + chunk])
+            torch.mm(logits_gradient.T, rows, out=product)
             weight_gradient += summand.copy_(product)
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
         return loss

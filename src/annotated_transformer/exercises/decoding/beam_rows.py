@@ -1,5 +1,6 @@
 """Mistakes of `decoding.beam_search` in which prefixes stay where they are, in full beams too."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -61,42 +62,32 @@ _FLAT_PLACE = (
 )
 
 
-def _flat_place_divided(by_beam: bool) -> Candidate:
-    """The reference but for the parents and tokens of flat places."""
+def _flat_places(by_beam: bool) -> Callable[[Beam, Beam], Beam]:
+    """Parents and tokens from the places in the flattened (k, V), by the wrong divisor or order."""
 
-    def search(
-        next_log_probs: Candidate,
-        beam_size: int,
-        max_len: int,
-        alpha: float = 0.6,
-        bos: int = 1,
-        eos: int = 2,
-    ) -> list[int]:
-        live, totals = torch.tensor([[bos]]), torch.zeros(1)
-        pool: list[tuple[float, list[int]]] = []
-        for length in range(1, max_len + 1):
-            extended = totals[:, None] + next_log_probs(live)  # (k, V)
-            best = extended.flatten().topk(min(beam_size, extended.numel()))
-            width = beam_size if by_beam else extended.size(1)
-            parents, tokens = best.indices // width, best.indices % width
-            if not by_beam:
-                parents, tokens = tokens, parents
-            prefixes = torch.cat([live[parents], tokens[:, None]], dim=1)
-            ends = (tokens == eos) | (length == max_len)
-            scores = best.values[ends] / ((5 + length) / 6) ** alpha
-            pool += zip(scores.tolist(), prefixes[ends].tolist(), strict=True)
-            live, totals = prefixes[~ends], best.values[~ends]
-            if len(live) == 0:
-                break
-        return max(pool)[1]
+    def link(kept: Beam, live: Beam) -> Beam:
+        width = kept[0].vocab_size
+        places = torch.tensor([found.parent * width + found.tokens[-1] for found in kept])
+        parents, tokens = places % width, places // width
+        if by_beam:
+            parents, tokens = places // len(kept), places % len(kept)
+        prefixes = torch.tensor([found.tokens for found in live])[parents]
+        return [
+            replace(found, tokens=(*prefix, token))
+            for found, prefix, token in zip(kept, prefixes.tolist(), tokens.tolist(), strict=True)
+        ]
 
-    return search
+    return link
 
 
 ROW_MISTAKES = (
     # Divided by the number of the live, it ends in the same accidents as exchanged.
-    Mistake("row-and-column-exchanged", _flat_place_divided(by_beam=False), _FLAT_PLACE),
-    Mistake("flat-place-divided-by-the-beam", _flat_place_divided(by_beam=True), _FLAT_PLACE),
+    Mistake("row-and-column-exchanged", search_of(link=_flat_places(by_beam=False)), _FLAT_PLACE),
+    Mistake(
+        "flat-place-divided-by-the-beam",
+        search_of(link=_flat_places(by_beam=True)),
+        _FLAT_PLACE,
+    ),
     Mistake("last-row-repeated", search_of(link=_last_prefix_repeated), _IN_PLACE),
     Mistake("rows-of-a-full-beam-left-in-place", _rows_of_a_full_beam, _IN_PLACE),
 )
