@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import torch
 
 from annotated_transformer.benchmark import decoders as benchmark_decoders
 from annotated_transformer.benchmark.decoders import (
+    AS_LONG_AS_OURS,
     CTRANSLATE2,
     NO_CACHE,
     OURS,
@@ -17,6 +19,7 @@ from annotated_transformer.benchmark.decoders import (
     Task,
     as_tensors,
     batches_by_length,
+    hugging_face_decode,
     line_up,
     until,
 )
@@ -164,6 +167,20 @@ def test_building_the_others_leaves_our_weights_alone(shipped):
         assert torch.equal(values, before[name]), name
 
 
+def test_a_peer_that_never_ends_early_takes_more_steps(monkeypatch, shipped):
+    model, sources = shipped
+    task = Task(model, 4, 0.6, fixed_length=False)
+    src = as_tensors(sources, [list(range(20))], model)[0]
+    twin = hugging_face_of(model)
+    monkeypatch.setattr(benchmark_decoders, "hugging_face_of", lambda *_: twin)
+    steps = []
+    twin.register_forward_hook(lambda *_: steps.append(None))
+    hugging_face_decode(task, torch.float32)(src)
+    at_its_default = len(steps)
+    hugging_face_decode(task, torch.float32, "never")(src)
+    assert len(steps) - at_its_default > at_its_default
+
+
 def test_who_is_not_installed_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
@@ -224,9 +241,10 @@ def test_report_has_everybody(monkeypatch, clock):
     report = measure_decoding(
         "toy", task, sources, 8, 2, clock, lambda done, of: told.append((done, of))
     )
-    assert [speed.name for speed in report.speeds] == [OURS] * 2 + [NO_CACHE] * 2 + [MARIAN] * 2
+    names = [OURS, NO_CACHE, MARIAN, MARIAN + AS_LONG_AS_OURS]
+    assert [speed.name for speed in report.speeds] == [name for name in names for _ in range(2)]
     assert report.missing == [CTRANSLATE2]
-    assert told[-1] == (12, 12)
+    assert told[-1] == (16, 16)
     assert report.best_of(OURS).ours_is == 1.0
     assert report.speeds[0].agreement == Agreement(len(sources), 0, 0, 0)
     assert report.batches > 1
@@ -234,7 +252,7 @@ def test_report_has_everybody(monkeypatch, clock):
     assert report.tokens == sum(lengths)
     text = "\n".join(as_text(report))
     assert text.count("this row is its best") == 1
-    assert f"{CTRANSLATE2:44}not installed" in text
+    assert re.search(rf"{CTRANSLATE2} +not installed", text)
     assert f"{len(sources)} of {len(sources)} as ours in fp32" in text
     written = json.loads(json.dumps(report.to_dict()))
     assert all(math.isfinite(speed["ours_is"]) for speed in written["speeds"])

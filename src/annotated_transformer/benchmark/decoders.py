@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ from annotated_transformer.translation import MAX_EXTRA
 OURS = "this package"
 NO_CACHE = "this package, without a cache"
 CTRANSLATE2 = "CTranslate2"
+AS_LONG_AS_OURS = ", never early"  # like ours: stops when nothing can change its result
 
 Decode = Callable[[Tensor], list[list[int]]]  # sources (batch, n_src) to tokens from bos to eos
 
@@ -83,8 +84,10 @@ def line_up(task: Task) -> tuple[list[Decoder], list[str]]:
     ]
     missing = []
     try:
-        for precision, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
-            decoders.append(Decoder(marian, precision, hugging_face_decode(task, dtype)))
+        for suffix, early_stopping in (("", False), (AS_LONG_AS_OURS, "never")):
+            for precision, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
+                decode = hugging_face_decode(task, dtype, early_stopping)
+                decoders.append(Decoder(marian + suffix, precision, decode))
     except ImportError:
         missing.append(marian)
     if task.model.device.type == "cpu":
@@ -134,8 +137,15 @@ class Banning:
         return logits
 
 
-def hugging_face_decode(task: Task, dtype: torch.dtype) -> Decode:
-    """Its `generate`, with a cache, at its own default of when to stop."""
+def hugging_face_decode(
+    task: Task, dtype: torch.dtype, early_stopping: bool | Literal["never"] = False
+) -> Decode:
+    """Its `generate`, with a cache.
+
+    Args:
+        early_stopping: False, its default, stops where no hypothesis of the present length could
+            win; "never", as this package does, where none of any length could.
+    """
     twin: Any = hugging_face_of(task.model, task.banned).to(dtype)
     config = task.model.config
 
@@ -147,7 +157,7 @@ def hugging_face_decode(task: Task, dtype: torch.dtype) -> Decode:
             length_penalty=task.alpha,
             max_new_tokens=task.longest(src),
             do_sample=False,
-            early_stopping=False,
+            early_stopping=early_stopping,
         )  # (batch, length), which ends in eos, eos, ... where others are longer
         return [until(row, config.eos_id) for row in tokens.tolist()]
 

@@ -228,21 +228,22 @@ def score(task: Task, source: Sequence[int], tokens: Sequence[int]) -> float:
 
 def as_text(report: DecodingReport) -> list[str]:
     """The report for people."""
+    width = 1 + max(len(name) for name in [*(one.name for one in report.speeds), *report.missing])
     lines = [
         f"{report.weights}: {report.parameters:,} parameters, {report.sentences} sentences in "
         f"{report.batches} batches, beam {report.beam}, alpha {report.alpha}, "
         f"{report.tokens:,} tokens, {report.rounds} rounds, time by the {report.clock} clock",
-        f"  {'':44}{'':6}{'sentences/s':>11}   this package is",
+        f"  {'':{width}}{'':6}{'sentences/s':>11}   this package is",
     ]
     for speed in report.speeds:
         ratio = f"{speed.ours_is:.2f} times as fast ({speed.low:.2f} to {speed.high:.2f})"
         if speed == report.best_of(OURS):
             ratio = "(this row is its best)"
         lines.append(
-            f"  {speed.name:44}{speed.precision:6}{speed.sentences_per_second:11,.1f}   "
+            f"  {speed.name:{width}}{speed.precision:6}{speed.sentences_per_second:11,.1f}   "
             f"{ratio}; {in_words(speed.agreement)}"
         )
-    return lines + [f"  {name:44}not installed" for name in report.missing]
+    return lines + [f"  {name:{width}}not installed" for name in report.missing]
 
 
 def in_words(agreement: Agreement) -> str:
