@@ -23,6 +23,7 @@ NO_CACHE = "this package, without a cache"
 CTRANSLATE2 = "CTranslate2"
 AS_LONG_AS_OURS = ", never early"  # like ours: stops when nothing can change its result
 
+EarlyStopping = Literal[False, "never"]  # of Hugging Face's `generate`
 Decode = Callable[[Tensor], list[list[int]]]  # sources (batch, n_src) to tokens from bos to eos
 
 
@@ -84,7 +85,8 @@ def line_up(task: Task) -> tuple[list[Decoder], list[str]]:
     ]
     missing = []
     try:
-        for suffix, early_stopping in (("", False), (AS_LONG_AS_OURS, "never")):
+        stops: dict[str, EarlyStopping] = {"": False, AS_LONG_AS_OURS: "never"}
+        for suffix, early_stopping in stops.items():
             for precision, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
                 decode = hugging_face_decode(task, dtype, early_stopping)
                 decoders.append(Decoder(marian + suffix, precision, decode))
@@ -138,7 +140,7 @@ class Banning:
 
 
 def hugging_face_decode(
-    task: Task, dtype: torch.dtype, early_stopping: bool | Literal["never"] = False
+    task: Task, dtype: torch.dtype, early_stopping: EarlyStopping = False
 ) -> Decode:
     """Its `generate`, with a cache.
 
