@@ -124,7 +124,7 @@ def test_the_projected_loss_equals_the_plain_one_with_its_gradients(
     target = torch.randint(1, vocab, (rows,))
     plain = rows * label_smoothing_loss((hidden @ weight.T)[None], target[None], eps)
     expected = torch.autograd.grad(3 * plain, (hidden, weight))
-    with mock.patch.object(label_smoothing, "ROWS", at_once):
+    with mock.patch.object(label_smoothing, "IN_CACHE", at_once * vocab):
         loss = projected_label_smoothing_loss(hidden, weight, target, eps, chunk)
     got = torch.autograd.grad(3 * loss, (hidden, weight))
     torch.testing.assert_close(loss, plain, rtol=1e-9, atol=1e-9)

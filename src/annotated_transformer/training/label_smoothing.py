@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-ROWS = 64  # whose softmax in float32 stays in a core's cache
+IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache while a softmax is made
 
 
 def label_smoothing_loss(
@@ -84,8 +84,8 @@ class _ProjectedLoss(torch.autograd.Function):
         # Large blocks are taken once: fresh memory from the system is slower than these products.
         most = min(chunk, hidden.size(0))
         all_logits = hidden.new_empty(most, vocab_size)
-        at_once = min(most, ROWS) if hidden.device.type == "cpu" else most
-        scratch = hidden.new_empty(2, at_once, vocab_size, dtype=accurate)
+        at_once = min(most, max(1, IN_CACHE // vocab_size)) if hidden.device.type == "cpu" else most
+        scratch = hidden.new_empty(at_once, vocab_size, dtype=accurate)
         product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
@@ -103,6 +103,9 @@ class _ProjectedLoss(torch.autograd.Function):
             torch.mm(logits_gradient, table, out=hidden_gradient[start : start + chunk])
             torch.mm(logits_gradient.T, rows, out=product)
             weight_gradient += summand.copy_(product)
+        # The uniform part takes eps / V from the gradient of every logit: here, all at once.
+        hidden_gradient -= (eps * mean_row).to(hidden.dtype)
+        weight_gradient -= eps / vocab_size * hidden.sum(0, dtype=accurate)
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
         return loss
 
@@ -124,24 +127,26 @@ def _logits_to_gradient(
 ) -> Tensor:
     """The loss of some rows; their logits are overwritten by its gradient with respect to them.
 
+    One term is left out of the gradient, - eps / V, which is the same for every logit.
+
     Args:
         logits: (r, V).
         mean_logits: of each row, more exactly than from `logits`: (r, 1).
         answers: the tokens to predict, (r, 1).
-        scratch: room to work in, (2, r or more, V).
+        scratch: room to work in, (r or more, V).
 
     Returns:
         A scalar, the sum over the rows.
     """
-    accurate_logits, probabilities = scratch[:, : len(logits)]  # (r, V) each
-    accurate_logits.copy_(logits)
-    torch.softmax(accurate_logits, -1, out=probabilities)
+    accurate_logits = scratch[: len(logits)].copy_(logits)  # (r, V)
+    largest = accurate_logits.amax(1, True)  # (r, 1)
+    of_answers = accurate_logits.gather(1, answers)  # (r, 1)
+    probabilities = torch.softmax(accurate_logits, -1, out=accurate_logits)  # in their place
     # log p = logit - log_sum; the largest p tells log_sum, for it is never rounded to 0.
-    log_sum = accurate_logits.amax(1, True) - probabilities.amax(1, True).log()  # (r, 1)
-    answer_logs = accurate_logits.gather(1, answers) - log_sum  # (r, 1), log p of the answer
+    log_sum = largest - probabilities.amax(1, True).log()  # (r, 1)
+    answer_logs = of_answers - log_sum  # (r, 1), log p of the answer
     mean_logs = mean_logits - log_sum  # (r, 1), the mean of log p over all tokens
     # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
-    probabilities.sub_(eps / logits.size(1))
     probabilities.scatter_add_(1, answers, torch.full_like(answer_logs, eps - 1))
     logits.copy_(probabilities)
     return -((1 - eps) * answer_logs + eps * mean_logs).sum()
