@@ -25,8 +25,9 @@ class ByteDropout(nn.Module):
             return x
         draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device)
         draws.random_(SMALLEST, None)  # the full range: every byte is uniform
-        kept = draws.view(torch.uint8)[: x.numel()].view(x.shape) >= self.threshold
-        return x * (kept.to(x.dtype) * (1 / (1 - self.p)))
+        # Every type of x holds the numbers to 255 exactly, and compares faster than it takes bools.
+        kept = draws.view(torch.uint8)[: x.numel()].view(x.shape).to(x.dtype).ge_(self.threshold)
+        return x * kept.mul_(1 / (1 - self.p))
 
 
 def use_byte_dropout(model: nn.Module) -> None:
