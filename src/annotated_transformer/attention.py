@@ -72,7 +72,7 @@ def _unfused_attention(
     third for 128 and half or more for 256 (benchmarks/README.md). Elsewhere nothing calls it.
     """
     scores = (query * query.size(-1) ** -0.5) @ key.transpose(-2, -1)  # (..., n_queries, n_keys)
-    if mask is None:
+    if mask is None or mask.all():  # batches of one length have no padding to hide
         return scores.softmax(-1) @ value
     weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
     something_to_attend_to = mask.any(dim=-1, keepdim=True)
