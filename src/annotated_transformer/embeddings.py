@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
@@ -41,5 +42,7 @@ class Embedding(nn.Module):
         x = self.scale * self.table(tokens)
         if self.positions is not None:
             x = x + self.positions(tokens.size(1), start)
+        if torch.is_autocast_enabled(x.device.type):  # or every product would convert x for itself
+            x = x.to(torch.get_autocast_dtype(x.device.type))
         output: Tensor = self.dropout(x)
         return output

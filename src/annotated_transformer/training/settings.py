@@ -37,7 +37,8 @@ class TrainingConfig:
         init_gain: the starting values of the residual branches' matrices are multiplied by this
             (`initial_gain`). A departure.
         seed: of the starting values, the dropout and the order of the batches.
-        precision: "fp32", or "bf16" for the matrix products.
+        precision: "fp32", or "bf16" for the matrix products and the activations between them; the
+            weights, their gradients, Adam and the loss's softmax stay in float32.
         byte_dropout: dropout probabilities rounded to 1/256, faster on a CPU. A departure.
         compile: torch.compile, meant for GPUs.
         checkpoint_every: steps between checkpoints; None is one an epoch.

@@ -103,5 +103,5 @@ def seed_dropout(seed: int, part: Part) -> None:
 
 
 def matrix_precision(settings: TrainingConfig, device: torch.device) -> torch.autocast:
-    """Matrix products in bfloat16 inside, where the settings ask for it."""
+    """Products and activations in bfloat16 inside, where the settings ask for it."""
     return torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bf16")
