@@ -189,7 +189,18 @@ def test_who_is_not_installed_is_missing(monkeypatch):
     assert missing == [MARIAN, CTRANSLATE2]
 
 
-@pytest.mark.parametrize("changes", [{"tie_embeddings": False}, {"positions": "none"}, {"d_k": 3}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tie_embeddings": False},
+        {"positions": "none"},
+        {"d_k": 3},
+        {"norm": "none"},
+        {"attention": "dot-product"},
+        {"residual": False},
+        {"embedding_scale": False},
+    ],
+)
 def test_a_model_that_others_cannot_hold_is_a_sentence(changes):
     with pytest.raises(CallError, match="benchmark another run"):
         hugging_face_of(toy_model(**changes))

@@ -18,13 +18,17 @@ def test_departures_are_choices_of_design_and_no_sizes():
     changes = {
         "norm": "pre",
         "positions": "none",
+        "attention": "additive",
+        "residual": False,
         "tie_embeddings": False,
+        "embedding_scale": False,
         "attention_bias": True,
         "attention_dropout": 0.1,
         "layer_norm_eps": 1e-5,
     }
     config = TransformerConfig(100, dropout=0.0, max_positions=8, eos_id=3, **changes)
     assert config.departures() == [f"{name} = {value}" for name, value in changes.items()]
+    assert config.departures(apart_from=tuple(changes)[1:]) == ["norm = pre"]
 
 
 def test_the_defaults_are_the_papers_base_model():
@@ -91,7 +95,7 @@ def test_an_unknown_preset_is_a_sentence(name, sentence):
         ({"vocab_size": -1}, "vocab_size = -1: it must be at least 1"),
         ({"num_heads": 7}, "d_model = 512 cannot be shared evenly by num_heads = 7"),
         ({"dropout": 1.0}, "dropout = 1.0: a probability from 0 to below 1"),
-        ({"norm": "none"}, 'norm = \'none\': "post" or "pre" is expected'),
+        ({"norm": "both"}, 'norm = \'both\': "post", "pre" or "none" is expected'),
         ({"positions": "rotary"}, "positions = 'rotary'"),
         ({"d_model": 9, "num_heads": 3}, "sinusoids need an even d_model"),
     ],
@@ -121,6 +125,7 @@ def test_a_foreign_dictionary_is_a_sentence():
         {"positions": "learned", "max_positions": 9},
         {"tie_embeddings": False, "attention_bias": True},
         {"d_k": 7, "d_v": 9, "attention_bias": True},
+        {"attention": "additive", "d_k": 7, "norm": "none", "decoder_layers": 1},
     ],
 )
 def test_parameters_are_counted_as_in_the_model(preset, changes):

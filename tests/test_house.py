@@ -38,6 +38,7 @@ PAPER_CODE = {
     "positional",
     "feed_forward",
     "residual",
+    "variants",
     "embeddings",
     "encoder",
     "decoder",

@@ -315,6 +315,10 @@ def test_the_gradient_of_the_logits_is_said_minus_should_have_been_said() -> Non
         {"positions": "learned"},
         {"tie_embeddings": False},
         {"attention_bias": True},
+        {"attention": "additive"},
+        {"residual": False},
+        {"embedding_scale": False},
+        {"decoder_layers": 1},
     ],
     ids=str,
 )

@@ -38,13 +38,22 @@ def scaled_dot_product_attention(
     """
     d_k = query.size(-1)
     scores = query @ key.transpose(-2, -1) / math.sqrt(d_k)  # (..., n_queries, n_keys)
-    if mask is None:
-        weights = softmax(scores)
-    else:
-        weights = softmax(scores.masked_fill(~mask, float("-inf")))
-        nothing_to_attend_to = ~mask.any(dim=-1, keepdim=True)
-        weights = weights.masked_fill(nothing_to_attend_to, 0.0)  # else 0 / 0 = nan
+    weights = masked_softmax(scores, mask)
     return weights @ value, weights
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """From scores to weights: the softmax over the keys that a query may attend to.
+
+    Args:
+        scores: (..., n_queries, n_keys).
+        mask: as in `scaled_dot_product_attention`.
+    """
+    if mask is None:
+        return softmax(scores)
+    weights = softmax(scores.masked_fill(~mask, float("-inf")))
+    nothing_to_attend_to = ~mask.any(dim=-1, keepdim=True)
+    return weights.masked_fill(nothing_to_attend_to, 0.0)  # else 0 / 0 = nan
 
 
 def fused_attention(

@@ -1,9 +1,11 @@
 """The configuration of a model: one frozen dataclass, with the paper's models as presets."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
-Norm = Literal["post", "pre"]
+Attention = Literal["scaled-dot-product", "dot-product", "additive"]
+Norm = Literal["post", "pre", "none"]
 Positions = Literal["sinusoidal", "learned", "none"]
 
 LARGEST = 10**9  # of any size of a model: far more than a machine can hold
@@ -19,12 +21,22 @@ SYMBOLS = {
     "P_drop": "dropout",
 }
 
+# What a field that names a part may be.
+CHOICES = {
+    "norm": get_args(Norm),
+    "positions": get_args(Positions),
+    "attention": get_args(Attention),
+}
+
 # The fields that say how a model is built, apart from its sizes: changed, they depart from the
 # paper. `max_positions` counts with "learned" alone, and the three ids are a matter of the data.
 DESIGN = (
     "norm",
     "positions",
+    "attention",
+    "residual",
     "tie_embeddings",
+    "embedding_scale",
     "attention_bias",
     "attention_dropout",
     "layer_norm_eps",
@@ -46,10 +58,15 @@ class TransformerConfig:
         d_k: width of a key in one head; d_model / num_heads if None.
         d_v: width of a value in one head; d_model / num_heads if None.
         dropout: P_drop (section 5.4).
-        norm: "post" as in the paper, or "pre", which adds one norm at the end of each stack.
+        norm: "post" as in the paper, "pre", which adds one norm behind each stack, or "none".
         positions: "sinusoidal", "learned" (row E of Table 3) or "none".
         max_positions: length of the learned table.
+        attention: "scaled-dot-product" (equation 1), "dot-product" without the division by
+            sqrt(d_k), or "additive", the two that section 3.2.1 compares it with.
+        residual: whether a sub-layer's input is added to its output (section 3.1).
+        decoder_layers: N of the decoder where it differs from the encoder's num_layers.
         tie_embeddings: one matrix for source, target and output (section 3.4).
+        embedding_scale: embeddings times sqrt(d_model) (section 3.4).
         attention_bias: biases in the four projections of attention.
         attention_dropout: dropout on the attention weights.
         layer_norm_eps: the paper prints none; 1e-6 is the authors' code's.
@@ -69,7 +86,11 @@ class TransformerConfig:
     norm: Norm = "post"
     positions: Positions = "sinusoidal"
     max_positions: int = 1024
+    attention: Attention = "scaled-dot-product"
+    residual: bool = True
+    decoder_layers: int | None = None
     tie_embeddings: bool = True
+    embedding_scale: bool = True
     attention_bias: bool = False
     attention_dropout: float = 0.0
     layer_norm_eps: float = 1e-6
@@ -83,11 +104,12 @@ class TransformerConfig:
                 raise ValueError(f"{name} = {getattr(self, name)}: it must be at least 1.")
             if getattr(self, name) > LARGEST:
                 raise ValueError(f"{name} = {getattr(self, name)}: it must be at most {LARGEST:,}.")
-        for name in ("d_k", "d_v"):
+        usual = {"d_k": "d_model / num_heads", "d_v": "d_model / num_heads"}
+        usual["decoder_layers"] = "num_layers"
+        for name, size in usual.items():
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(
-                    f"{name} = {getattr(self, name)}: it must be at least 1, or None for "
-                    "d_model / num_heads."
+                    f"{name} = {getattr(self, name)}: it must be at least 1, or None for {size}."
                 )
             if (getattr(self, name) or 1) > LARGEST:
                 raise ValueError(f"{name} = {getattr(self, name)}: it must be at most {LARGEST:,}.")
@@ -96,12 +118,12 @@ class TransformerConfig:
                 raise ValueError(
                     f"{name} = {getattr(self, name)}: a probability from 0 to below 1 is expected."
                 )
-        if self.norm not in get_args(Norm):
-            raise ValueError(f'norm = {self.norm!r}: "post" or "pre" is expected.')
-        if self.positions not in get_args(Positions):
-            raise ValueError(
-                f'positions = {self.positions!r}: "sinusoidal", "learned" or "none" is expected.'
-            )
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                *others, last = (f'"{choice}"' for choice in choices)
+                raise ValueError(
+                    f"{name} = {getattr(self, name)!r}: {', '.join(others)} or {last} is expected."
+                )
         if (self.d_k is None or self.d_v is None) and self.d_model % self.num_heads:
             raise ValueError(
                 f"d_model = {self.d_model} cannot be shared evenly by num_heads = "
@@ -118,19 +140,28 @@ class TransformerConfig:
         attention = 2 * d * h * d_k + 2 * d * h * d_v
         if self.attention_bias:
             attention += 2 * h * d_k + h * d_v + d
+        if self.attention == "additive":
+            attention += h * d_k
         feed_forward = 2 * d * self.d_ff + self.d_ff + d
-        norm = 2 * d
+        norm = 0 if self.norm == "none" else 2 * d
         encoder_layer = attention + feed_forward + 2 * norm
         decoder_layer = 2 * attention + feed_forward + 3 * norm
         final_norms = 2 * norm if self.has_final_norm else 0
         matrices = 1 if self.tie_embeddings else 3
         tables = 2 * self.max_positions * d if self.positions == "learned" else 0
+        of_encoder, of_decoder = self.depths
         return (
-            self.num_layers * (encoder_layer + decoder_layer)
+            of_encoder * encoder_layer
+            + of_decoder * decoder_layer
             + final_norms
             + matrices * self.vocab_size * d
             + tables
         )
+
+    @property
+    def depths(self) -> tuple[int, int]:
+        """Layers of the encoder and of the decoder: N twice, in the paper."""
+        return self.num_layers, self.decoder_layers or self.num_layers
 
     @property
     def has_final_norm(self) -> bool:
@@ -157,16 +188,24 @@ class TransformerConfig:
         values = {**PRESETS[base_name], **_read_changes(name, written_changes), **changes}
         return cls(vocab_size=vocab_size, **values)
 
-    def departures(self) -> list[str]:
+    def departures(self, apart_from: Collection[str] = ()) -> list[str]:
         """The choices of design that are not the paper's, as "norm = pre".
 
-        Sizes and the probability of dropout are none: the paper itself varies them (Table 3).
+        Sizes and the probability of dropout are none: the paper itself varies them (Table 3). But
+        it has as many layers in the decoder as in the encoder.
+
+        Args:
+            apart_from: names of fields that may be as they like.
         """
-        return [
-            f"{field.name} = {getattr(self, field.name)}"
+        departed = [
+            field.name
             for field in fields(self)
             if field.name in DESIGN and getattr(self, field.name) != field.default
         ]
+        of_encoder, of_decoder = self.depths
+        if of_encoder != of_decoder:
+            departed.append("decoder_layers")
+        return [f"{name} = {getattr(self, name)}" for name in departed if name not in apart_from]
 
     def with_changes(self, **changes: Any) -> "TransformerConfig":
         """A copy in which the given fields are changed."""

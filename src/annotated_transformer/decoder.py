@@ -49,7 +49,7 @@ class Decoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_layers))
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.depths[1]))
         self.final_norm = (
             LayerNorm(config.d_model, config.layer_norm_eps) if config.has_final_norm else None
         )

@@ -28,14 +28,21 @@ class Embedding(nn.Module):
         table: the shared embedding, (vocab_size, d_model).
         positions: maps (n, start) to (n, d_model), or None for a model without positions.
         dropout: P_drop on the sum (section 5.4).
+        scaled: whether the vectors are multiplied by sqrt(d_model). The paper's are.
     """
 
-    def __init__(self, table: nn.Embedding, positions: nn.Module | None, dropout: float) -> None:
+    def __init__(
+        self,
+        table: nn.Embedding,
+        positions: nn.Module | None,
+        dropout: float,
+        scaled: bool = True,
+    ) -> None:
         super().__init__()
         self.table = table
         self.positions = positions
         self.dropout = nn.Dropout(dropout)
-        self.scale = math.sqrt(table.embedding_dim)
+        self.scale = math.sqrt(table.embedding_dim) if scaled else 1.0
 
     def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
         """(batch, n) -> (batch, n, d_model); `start` is the position of the first token."""
@@ -46,3 +53,9 @@ class Embedding(nn.Module):
             x = x.to(torch.get_autocast_dtype(x.device.type))
         output: Tensor = self.dropout(x)
         return output
+
+
+def build_embedding(table: nn.Embedding, config: TransformerConfig) -> Embedding:
+    """The embedding of one side of the model."""
+    positions = build_positions(config)
+    return Embedding(table, positions, config.dropout, config.embedding_scale)

@@ -6,11 +6,12 @@ from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.feed_forward import FeedForward
 from annotated_transformer.residual import LayerNorm, ResidualConnection
+from annotated_transformer.variants import ATTENTIONS, SublayerAlone
 
 
 def build_attention(config: TransformerConfig) -> MultiHeadAttention:
-    """Multi-head attention of the configuration's sizes."""
-    return MultiHeadAttention(
+    """Multi-head attention of the configuration's kind and sizes."""
+    return ATTENTIONS[config.attention](
         config.d_model,
         config.num_heads,
         config.d_k,
@@ -22,7 +23,8 @@ def build_attention(config: TransformerConfig) -> MultiHeadAttention:
 
 def build_residual(config: TransformerConfig) -> ResidualConnection:
     """The wrapping of one sub-layer."""
-    return ResidualConnection(config.d_model, config.dropout, config.norm, config.layer_norm_eps)
+    kind = ResidualConnection if config.residual else SublayerAlone
+    return kind(config.d_model, config.dropout, config.norm, config.layer_norm_eps)
 
 
 class EncoderLayer(nn.Module):
@@ -48,7 +50,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_layers))
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.depths[0]))
         self.final_norm = (
             LayerNorm(config.d_model, config.layer_norm_eps) if config.has_final_norm else None
         )

@@ -46,6 +46,7 @@ class ResidualConnection(nn.Module):
         d_model: width of x.
         dropout: P_drop of section 5.4, on the sub-layer's output before it is added.
         norm: "post" is the paper's. "pre" is the later order x + Dropout(Sublayer(LayerNorm(x))).
+            "none" leaves the normalisation out.
         eps: of the layer normalisation.
     """
 
@@ -53,11 +54,11 @@ class ResidualConnection(nn.Module):
         self,
         d_model: int,
         dropout: float,
-        norm: Literal["post", "pre"] = "post",
+        norm: Literal["post", "pre", "none"] = "post",
         eps: float = 1e-6,
     ) -> None:
         super().__init__()
-        self.norm = LayerNorm(d_model, eps)
+        self.norm = nn.Identity() if norm == "none" else LayerNorm(d_model, eps)
         self.dropout = nn.Dropout(dropout)
         self.norm_comes_first = norm == "pre"
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoder import Decoder
-from annotated_transformer.embeddings import Embedding, build_positions
+from annotated_transformer.embeddings import build_embedding
 from annotated_transformer.encoder import Encoder
 from annotated_transformer.masks import padding_mask, target_mask
 from annotated_transformer.positional import LearnedPositions
@@ -30,8 +30,8 @@ class Transformer(nn.Module):
 
         source_table = build_table()
         target_table = source_table if config.tie_embeddings else build_table()
-        self.source_embedding = Embedding(source_table, build_positions(config), config.dropout)
-        self.target_embedding = Embedding(target_table, build_positions(config), config.dropout)
+        self.source_embedding = build_embedding(source_table, config)
+        self.target_embedding = build_embedding(target_table, config)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False)

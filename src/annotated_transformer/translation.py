@@ -163,9 +163,7 @@ def cross_attention(
             torch.tensor([source], device=model.device),
             torch.tensor([translation.tokens[:-1]], device=model.device),
         )
-    names = [
-        f"decoder.layers.{number}.cross_attention" for number in range(model.config.num_layers)
-    ]
+    names = [f"decoder.layers.{number}.cross_attention" for number in range(model.config.depths[1])]
     return CrossAttention(
         source=vocabulary.pieces(source),
         target=vocabulary.pieces(translation.tokens[1:]),

@@ -122,11 +122,15 @@ class Task:
 
 
 def words_of(options: Options) -> list[str]:
-    """{"max_tokens": 2048, "byte_dropout": True} to ["--max-tokens", "2048", "--byte-dropout"]."""
+    """Options as they are typed.
+
+    {"max_tokens": 2048, "byte_dropout": True, "residual": False} to
+    ["--max-tokens", "2048", "--byte-dropout", "--no-residual"].
+    """
     words = []
     for name, value in options.items():
-        words.append("--" + name.replace("_", "-"))
-        if value is not True:
+        words.append(("--no-" if value is False else "--") + name.replace("_", "-"))
+        if not isinstance(value, bool):
             words.append(str(value))
     return words
 

@@ -48,8 +48,7 @@ class TorchPeer(nn.Module):
         self.transformer = nn.Transformer(
             config.d_model,
             config.num_heads,
-            config.num_layers,
-            config.num_layers,
+            *config.depths,
             config.d_ff,
             config.dropout,
             batch_first=True,
@@ -106,11 +105,12 @@ class MarianPeer(nn.Module):
 
 def hugging_face_sizes(config: TransformerConfig) -> dict[str, Any]:
     """Our sizes by the names of Hugging Face's encoder-decoders."""
+    encoder_layers, decoder_layers = config.depths
     return {
         "vocab_size": config.vocab_size,
         "d_model": config.d_model,
-        "encoder_layers": config.num_layers,
-        "decoder_layers": config.num_layers,
+        "encoder_layers": encoder_layers,
+        "decoder_layers": decoder_layers,
         "encoder_ffn_dim": config.d_ff,
         "decoder_ffn_dim": config.d_ff,
         "encoder_attention_heads": config.num_heads,
@@ -148,9 +148,9 @@ class AnnotatedPeer(nn.Module):
         super().__init__()
         self.pad_id, self.vocab_size = config.pad_id, config.vocab_size
         self.source, self.target = Positions(config), Positions(config)
-        layers = range(config.num_layers)
-        self.encoder = nn.ModuleList(SpelledOutLayer(config, crosses=False) for _ in layers)
-        self.decoder = nn.ModuleList(SpelledOutLayer(config, crosses=True) for _ in layers)
+        of_encoder, of_decoder = map(range, config.depths)
+        self.encoder = nn.ModuleList(SpelledOutLayer(config, crosses=False) for _ in of_encoder)
+        self.decoder = nn.ModuleList(SpelledOutLayer(config, crosses=True) for _ in of_decoder)
         self.encoder_norm, self.decoder_norm = (SpelledOutNorm(config.d_model) for _ in "12")
         self.generator = nn.Linear(config.d_model, config.vocab_size)
         for parameter in self.parameters():

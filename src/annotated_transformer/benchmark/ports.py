@@ -23,10 +23,12 @@ NEVER = -1e9  # added to the logits of banned tokens: they get no probability, t
 
 def refuse_what_peers_cannot_hold(config: TransformerConfig) -> None:
     """Raises CallError for a model that the others have no place for."""
-    if not config.tie_embeddings or config.positions != "sinusoidal" or config.d_k or config.d_v:
+    held = ("norm", "attention_bias", "attention_dropout", "layer_norm_eps", "decoder_layers")
+    if config.departures(held) or config.norm == "none" or config.d_k or config.d_v:
         raise CallError(
-            "The peers hold models with tied embeddings, sinusoids and d_k = d_v = d_model / h; "
-            "this one has other settings: benchmark another run."
+            "The peers hold models with a norm at each sub-layer, tied and scaled embeddings, "
+            "sinusoids, residuals, scaled dot products and d_k = d_v = d_model / h; this one has "
+            "other settings: benchmark another run."
         )
 
 
@@ -118,7 +120,7 @@ def ctranslate2_folder(
     config = model.config
     refuse_what_peers_cannot_hold(config)
     spec = ctranslate2.specs.TransformerSpec.from_config(
-        (config.num_layers, config.num_layers), config.num_heads, pre_norm=config.norm == "pre"
+        config.depths, config.num_heads, pre_norm=config.norm == "pre"
     )
     # Copies: CTranslate2 rounds in place.
     ours = {name: values.detach().clone() for name, values in model.named_parameters()}

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from annotated_transformer.cli.options import add_device
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import CHOICES, TransformerConfig
 from annotated_transformer.data import (
     EncodedSplit,
     ParallelCorpus,
@@ -42,7 +42,10 @@ from annotated_transformer.training.validation import greedy_bleu
 DEFAULT_DATA = "grammar"
 DEFAULT_EPOCHS = 10
 # Options that set a field of the model or of the training by the same name.
-MODEL_OPTIONS = ("dropout", "norm", "positions")
+MODEL_OPTIONS = (
+    *("dropout", "norm", "positions", "attention", "residual"),
+    *("decoder_layers", "tie_embeddings", "embedding_scale"),
+)
 TRAINING_OPTIONS = tuple(field.name for field in fields(TrainingConfig))
 
 
@@ -84,8 +87,18 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add("--clip-norm", type=float, help="longest gradient, over all weights (departure)")
     add("--dropout", type=float, help="P_drop; default the preset's (paper: 0.1)")
     add("--label-smoothing", type=float, help="epsilon_ls (paper: 0.1)")
-    add("--norm", choices=("post", "pre"), help="post as in the paper; pre is a departure")
-    add("--positions", choices=("sinusoidal", "learned", "none"), help="default sinusoidal")
+    add("--norm", choices=CHOICES["norm"], help="post as in the paper; others are a departure")
+    add("--positions", choices=CHOICES["positions"], help="default sinusoidal")
+    add(
+        "--attention",
+        choices=CHOICES["attention"],
+        help="scaled-dot-product as in the paper; others are a departure",
+    )
+    either = argparse.BooleanOptionalAction
+    add("--residual", action=either, help="residual connections (without: departure)")
+    add("--decoder-layers", type=int, help="N of the decoder; default the preset's (departure)")
+    add("--tie-embeddings", action=either, help="one matrix for all three (not: departure)")
+    add("--embedding-scale", action=either, help="times sqrt(d_model) (without: departure)")
     add("--vocab-size", type=int, help="of the shared byte-pair vocabulary (default 10000)")
     add("--bpe-dropout", type=float, help="share of merges left out, at random (departure)")
     add("--lowercase", action="store_true", help="train on lower-cased text (departure)")

@@ -21,6 +21,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from annotated_transformer.variants import additive_scores
+
 Kind = Literal["none", "additive", "multiplicative"]
 Asks = Literal["before", "after"]
 KINDS: tuple[Kind, ...] = ("none", "additive", "multiplicative")
@@ -49,9 +51,7 @@ class AdditiveScore(nn.Module):
     def forward(self, state: Tensor, keys: Tensor) -> Tensor:
         """Scores (batch, n_tgt, n_src) of states (batch, n_tgt, width) against the keys."""
         queries = self.query_projection(state)  # (batch, n_tgt, width)
-        hidden = torch.tanh(queries[:, :, None] + keys[:, None])  # (batch, n_tgt, n_src, width)
-        scores: Tensor = hidden @ self.vector
-        return scores
+        return additive_scores(queries, keys, self.vector)
 
 
 class MultiplicativeScore(nn.Module):

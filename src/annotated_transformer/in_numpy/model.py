@@ -101,11 +101,10 @@ class NumpyTransformer:
     TABLE = "source_embedding.table.weight"  # section 3.4: the one matrix used in three places
 
     def __init__(self, parameters: dict[str, Array], config: TransformerConfig) -> None:
-        in_its_layers = config.norm == "post" and not config.attention_bias
-        if not (in_its_layers and config.positions == "sinusoidal" and config.tie_embeddings):
+        if departures := config.departures(("layer_norm_eps", "attention_dropout")):
             raise ValueError(
                 "The NumPy model is the paper's: post-norm, sinusoids, one shared table, no biases "
-                f"in attention. The configuration is another: {config}."
+                f"in attention. The configuration departs from it: {', '.join(departures)}."
             )
         self.weights, self.config = Weights(parameters), config
         layers = range(config.num_layers)

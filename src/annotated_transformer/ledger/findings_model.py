@@ -69,7 +69,7 @@ def post_norm() -> Finding:
     connection = ResidualConnection(16, dropout=0.0).double()
     x = normal(2, 5, 16)
     ones, zeros = torch.ones(16).double(), torch.zeros(16).double()
-    formula = layer_norm(x + x.sin(), ones, zeros, connection.norm.eps)
+    formula = layer_norm(x + x.sin(), ones, zeros)
     return equality(
         "`ResidualConnection` against the formula", connection(x, torch.sin), formula, 1e-12
     )
@@ -198,7 +198,7 @@ def residual_dropout() -> Finding:
         ours = connection(x, torch.sin)
         torch.manual_seed(0)
         dropped = nn.functional.dropout(x.sin(), 0.5)
-    formula = layer_norm(x + dropped, ones, zeros, connection.norm.eps)
+    formula = layer_norm(x + dropped, ones, zeros)
     return equality("`ResidualConnection` in training against the formula", ours, formula, 1e-12)
 
 

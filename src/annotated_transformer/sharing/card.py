@@ -88,7 +88,7 @@ def about_the_model(run: RunConfig) -> dict[str, str]:
     departures = model.departures() + training_departures(run.training)
     return {
         "parameters": f"{model.count_parameters():,}",
-        "layers (N) in encoder and decoder": str(model.num_layers),
+        "layers (N) in encoder and decoder": " and ".join(map(str, model.depths)),
         "d_model, d_ff, heads": f"{model.d_model}, {model.d_ff}, {model.num_heads}",
         "vocabulary": f"{model.vocab_size:,} byte-pair pieces, shared by both languages",
         "departures from the paper": ", ".join(departures) or "none",

@@ -30,12 +30,10 @@ def assemble(
     """
     config = model.config
     width = config.d_model // config.num_heads
-    if (
-        (config.norm, config.positions) != ("post", "sinusoidal")
-        or not config.tie_embeddings
-        or config.attention_bias
-        or {config.d_k or width, config.d_v or width} != {width}
-    ):
+    if config.departures(("layer_norm_eps", "attention_dropout")) or {
+        config.d_k or width,
+        config.d_v or width,
+    } != {width}:
         raise CallError(
             "The exercises build the paper's model: post-norm, sinusoids, one shared table, no "
             "biases in attention, d_k = d_v = d_model / num_heads. This model has another "
