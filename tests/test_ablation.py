@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,14 +18,27 @@ from annotated_transformer.ablation.differences import (
     differences,
     pooled_deviation,
     t_975,
+    welch_margin,
 )
-from annotated_transformer.ablation.plan import Plan, Task, load_plan, plan_names, read_plan
+from annotated_transformer.ablation.plan import (
+    Plan,
+    Row,
+    Task,
+    load_plan,
+    plan_names,
+    read_plan,
+    words_of,
+)
 from annotated_transformer.ablation.runner import Runner
 from annotated_transformer.cli import main
+from annotated_transformer.cli.train import MODEL_OPTIONS
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.ledger.checks import parse_command
 from annotated_transformer.ledger.recorded_runs import load_run_record
+from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training.checkpoints import list_checkpoints
+from annotated_transformer.transformer import Transformer
 
 OPTIONS = {
     "preset": "tiny/N=1,d_model=32,d_ff=32,h=2",
@@ -48,7 +62,11 @@ def row(name: str, seeds: int = 1, **change) -> dict:
 
 
 def small_plan(*rows: dict, **options) -> Plan:
-    values = {
+    return read_plan("small", small_plan_values(*rows, **options))
+
+
+def small_plan_values(*rows: dict, **options) -> dict:
+    return {
         "title": "Small",
         "question": "What?",
         "data": "copy",
@@ -57,7 +75,6 @@ def small_plan(*rows: dict, **options) -> Plan:
         "options": {**OPTIONS, **options},
         "rows": [row("base"), *rows],
     }
-    return read_plan("small", values)
 
 
 def small_runner(folder: Path, told: list[str]) -> Runner:
@@ -96,6 +113,7 @@ def test_a_row_overrides_and_takes_away() -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
+        ([{**row("mirror", dropout=0.1), "table3": "F9"}], "Table 3 has no row F9"),
         ([row("again", dropout=0.1), row("again", dropout=0.2)], "stands twice"),
         ([row("same")], "changes nothing"),
         ([row("none", seeds=0, dropout=0.1)], "has 0 seeds"),
@@ -106,6 +124,84 @@ def test_a_row_overrides_and_takes_away() -> None:
 def test_an_unsound_plan_is_refused(rows: list[dict], words: str) -> None:
     with pytest.raises(CallError, match=words):
         small_plan(*rows)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"protocol": "taste"}, "'taste' is none of cased, lower-tokenised, chrf, exact-match"),
+        ({"more_beams": [4, 1]}, "A beam stands twice"),
+        ({"more_beams": [4, 4]}, "A beam stands twice"),
+    ],
+)
+def test_an_unsound_way_of_scoring_is_refused(changed: dict, words: str) -> None:
+    with pytest.raises(CallError, match=words):
+        read_plan("small", {**small_plan_values(), **changed})
+
+
+def test_options_are_typed_as_the_program_reads_them() -> None:
+    options = {"max_tokens": 2048, "byte_dropout": True, "residual": False, "attention": "additive"}
+    words = words_of(options)
+    assert words == [
+        *("--max-tokens", "2048", "--byte-dropout"),
+        *("--no-residual", "--attention", "additive"),
+    ]
+    parsed = vars(parse_command(" ".join(["annotated-transformer train --run-dir r", *words])))
+    assert {name: parsed[name] for name in options} == options
+
+
+TABLE_3_PLANS = [name for name in plan_names() if any(r.table3 for r in load_plan(name).rows)]
+
+
+@pytest.mark.parametrize("name", TABLE_3_PLANS)
+def test_the_rows_of_table_3_change_their_base_by_the_papers_factors(name: str) -> None:
+    plan = load_plan(name)
+    mirrored = {row.table3: row for row in plan.rows if row.table3}
+    assert set(mirrored) == {row.preset for row in TABLE_3} - {"big"}
+    printed = {row.preset: row for row in TABLE_3}
+    base = sizes_of(plan, mirrored["base"])
+    papers = TransformerConfig.preset("base", 100)
+    for preset, row in mirrored.items():
+        ours, theirs = sizes_of(plan, row), TransformerConfig.preset(preset, 100)
+        for of_ours, of_theirs in (
+            (ours.num_layers / base.num_layers, theirs.num_layers / papers.num_layers),
+            (ours.d_model / base.d_model, theirs.d_model / papers.d_model),
+            (ours.d_ff / base.d_ff, theirs.d_ff / papers.d_ff),
+            (key_width(ours) / key_width(base), key_width(theirs) / key_width(papers)),
+            (value_width(ours) / value_width(base), value_width(theirs) / value_width(papers)),
+            (ours.dropout / base.dropout, theirs.dropout / papers.dropout),
+            (ours.num_heads, theirs.num_heads),
+            (ours.positions, theirs.positions),
+        ):
+            assert of_ours == pytest.approx(of_theirs) if of_ours != of_theirs else True, preset
+        asked = vars(parse_command(plan.choose([row.name], 1)[0].commands()[0]))
+        assert asked["label_smoothing"] == printed[preset].label_smoothing
+        assert ours.departures() == ([] if preset != "E" else ["positions = learned"])
+    assert (base.d_ff, base.num_heads) == (4 * base.d_model, papers.num_heads)
+
+
+def sizes_of(plan: Plan, row: Row) -> TransformerConfig:
+    """The model of a row."""
+    asked = vars(parse_command(plan.choose([row.name], 1)[0].commands()[0]))
+    changes = {name: asked[name] for name in MODEL_OPTIONS if name in asked}
+    return TransformerConfig.preset(asked["preset"], 100, **changes)
+
+
+def key_width(config: TransformerConfig) -> int:
+    return config.d_k or config.d_model // config.num_heads
+
+
+def value_width(config: TransformerConfig) -> int:
+    return config.d_v or config.d_model // config.num_heads
+
+
+@pytest.mark.parametrize("name", TABLE_3_PLANS)
+def test_every_row_of_a_plan_is_a_model_that_can_be_built(name: str) -> None:
+    plan = load_plan(name)
+    with torch.device("meta"):
+        for row in plan.rows:
+            model = Transformer(sizes_of(plan, row))
+            assert model.num_parameters() == model.config.count_parameters()
 
 
 def test_unknown_rows_and_plans_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,6 +236,23 @@ def test_rows_are_run_recorded_and_not_run_again(tmp_path: Path) -> None:
     assert runner.run(plan.choose(None, None))
     assert told == ["3 of 3 runs have a record and are not run again"]
     assert (runner.records / "base_s0" / "run.json").read_bytes() == before
+
+
+def test_several_searches_of_one_model_are_scored_and_its_perplexity_stands_once(
+    tmp_path: Path,
+) -> None:
+    runner = small_runner(tmp_path, [])
+    [task] = read_plan("small", {**small_plan_values(), "more_beams": [4]}).choose(None, None)
+    assert runner.run([task])
+    record = load_run_record(runner.records / task.name)
+    assert [command.split("--beam ")[1][0] for command in record.evaluation_commands] == ["1", "4"]
+    beams = [score.beam for score in record.scores if score.protocol == "exact-match"]
+    assert beams == [1, 4]
+    assert [score.protocol for score in record.scores].count("perplexity") == 1
+    for beam in beams:
+        found = record.score("valid", "lower-tokenised", beam)
+        assert found is not None
+        assert found.beam == beam
 
 
 def test_a_stopped_study_goes_on_and_gives_the_same_weights(tmp_path: Path) -> None:
@@ -300,6 +413,34 @@ def test_differences_by_hand() -> None:
     alone = differences(plan, {"base": [10.0], "a": [90.0]})
     assert alone[1].margin is None
     assert not alone[1].decided
+
+
+def test_welchs_interval_by_hand() -> None:
+    # Parts 2 / 2 and 0.02 / 2; freedom (1.01)^2 / (1^2 + 0.01^2) = 1.02, rounded down to 1
+    margin = welch_margin([10.0, 12.0], [5.0, 5.2])
+    assert margin == pytest.approx(12.706 * math.sqrt(1.01))
+    assert welch_margin([3.0, 3.0], [5.0, 5.0, 5.0]) == 0
+
+
+@pytest.mark.parametrize("spreads", [(1.0, 1.0), (1.0, 5.0), (5.0, 1.0)])
+def test_welchs_interval_leaves_out_the_truth_in_one_case_of_twenty(spreads: tuple) -> None:
+    """As often as it says, for five seeds and three, whichever of them spread more."""
+    generator = np.random.default_rng(0)
+    draws = [
+        (generator.normal(3, spreads[0], 5), generator.normal(1, spreads[1], 3))
+        for _ in range(2000)
+    ]
+    missed = sum(abs(a.mean() - b.mean() - 2) > welch_margin(list(a), list(b)) for a, b in draws)
+    assert 0.02 < missed / len(draws) < 0.07
+
+
+def test_rows_of_several_seeds_have_their_own_spread() -> None:
+    plan = small_plan(row("a", seeds=2, dropout=0.2), row("b", dropout=0.3))
+    base, a, b = differences(plan, {"base": [10.0, 12.0], "a": [5.0, 5.2], "b": [7.0]})
+    assert base.margin == 0
+    assert a.margin == pytest.approx(12.706 * math.sqrt(1.01))
+    spread = math.sqrt((2 + 0.02) / 2)
+    assert b.margin == pytest.approx(4.303 * spread * math.sqrt(1.5))
 
 
 def test_the_plan_can_be_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

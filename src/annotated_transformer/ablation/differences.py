@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean
+from statistics import mean, variance
 
 from annotated_transformer.ablation.plan import BASE, Plan, Row
 from annotated_transformer.ledger.recorded_runs import RecordedRun
@@ -25,7 +25,7 @@ class Found:
         values: one a seed.
         difference: mean minus the base's mean.
         margin: half the width of the 95 % interval of the difference; None if no row has two
-            seeds, so that nothing tells how much seeds differ.
+            seeds, so that nothing tells how much seeds differ. 0 for the base.
     """
 
     row: Row
@@ -46,8 +46,10 @@ class Found:
 def differences(plan: Plan, values: Mapping[str, Sequence[float]]) -> list[Found]:
     """Compare every row with the base.
 
-    The spread from seed to seed is taken to be the same in every row and estimated from all rows
-    with several seeds together (a pooled variance); the interval is Student's.
+    Where row and base have several seeds, the interval is Welch's: each has its own spread from
+    seed to seed. For a row of one seed, the spread is taken to be the same in every row and
+    estimated from all rows with several seeds together (a pooled variance); the interval is
+    Student's.
 
     Args:
         values: the figures of each row by its name, one a seed; rows without any are left out.
@@ -60,10 +62,32 @@ def differences(plan: Plan, values: Mapping[str, Sequence[float]]) -> list[Found
         if not (own := tuple(values.get(row.name, ()))):
             continue
         margin = None
-        if freedom:
+        if row.name == BASE:
+            margin = 0.0 if freedom else None
+        elif min(len(own), len(base)) > 1:
+            margin = welch_margin(own, base)
+        elif freedom:
             margin = t_975(freedom) * spread * math.sqrt(1 / len(own) + 1 / len(base))
         found.append(Found(row, own, mean(own) - mean(base), margin))
     return found
+
+
+def welch_margin(some: Sequence[float], others: Sequence[float]) -> float:
+    """Half the 95 % interval of the difference of two means, of groups that spread differently.
+
+    Welch (1947). His degrees of freedom are rounded down, which widens the interval.
+
+    Args:
+        some, others: at least two values each.
+    """
+    parts = [variance(group) / len(group) for group in (some, others)]
+    if not (squared := sum(parts)):
+        return 0.0
+    sizes = (len(some), len(others))
+    freedom = squared**2 / sum(
+        part**2 / (size - 1) for part, size in zip(parts, sizes, strict=True)
+    )
+    return t_975(max(1, math.floor(freedom))) * math.sqrt(squared)
 
 
 def pooled_deviation(groups: Sequence[Sequence[float]]) -> tuple[float, int]:
@@ -82,9 +106,15 @@ def t_975(freedom: int) -> float:
     return z + (z**3 + z) / (4 * freedom) + second / freedom**2
 
 
-def bleu_of(run: RecordedRun, split: str) -> float | None:
-    """Lower-cased tokenised BLEU, by which the rows are compared; None if the run failed."""
-    score = run.score(split, "lower-tokenised")
+def score_of(plan: Plan, run: RecordedRun, beam: int) -> float | None:
+    """The score of one search by which the rows are compared; None if the run failed."""
+    score = run.score(plan.split, plan.protocol, beam)
+    return None if score is None else score.value
+
+
+def perplexity_of(plan: Plan, run: RecordedRun) -> float | None:
+    """Of the split that is scored, per piece; None if the run failed."""
+    score = run.score(plan.split, "perplexity")
     return None if score is None else score.value
 
 

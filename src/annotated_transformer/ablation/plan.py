@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.errors import CallError
+from annotated_transformer.scoring import PROTOCOLS
+from annotated_transformer.table3 import TABLE_3
 
 PLANS = Path(__file__).resolve().parent / "plans"
 BASE = "base"  # the row that changes nothing
@@ -27,6 +29,7 @@ class Row:
         change: options of `train` that differ from the plan's; None takes one away.
         expect: what the row is expected to show, written before it was run.
         seeds: how many runs, with the seeds 0, 1, ...
+        table3: the row of the paper's Table 3 that it mirrors, such as "A1"; "" if none.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Row:
     change: Options
     expect: str
     seeds: int = 1
+    table3: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,12 @@ class Plan:
         question: what the study asks, in sentences.
         data: the corpus.
         split: where the runs are scored. Not a test set: settings may be chosen by these scores.
-        beam: of the search that is scored.
+        beam: of the search by whose score the rows are compared.
         options: options of `train` that all rows share.
         rows: the base first.
+        protocol: the score by which the rows are compared.
+        more_beams: further searches that are scored.
+        chosen: how sizes and settings were chosen, in sentences.
     """
 
     name: str
@@ -59,6 +66,9 @@ class Plan:
     beam: int
     options: Options
     rows: tuple[Row, ...]
+    protocol: str = "lower-tokenised"
+    more_beams: tuple[int, ...] = ()
+    chosen: str = ""
 
     def row(self, name: str) -> Row:
         """The row of this name. Raises CallError if there is none."""
@@ -94,6 +104,11 @@ class Task:
         return f"{self.row.name}_s{self.seed}"
 
     @property
+    def beams(self) -> tuple[int, ...]:
+        """Of the searches that are scored."""
+        return self.plan.beam, *self.plan.more_beams
+
+    @property
     def run_dir(self) -> str:
         """Where the recorded command trains; the runner may train elsewhere."""
         return f"runs/{self.plan.name}/{self.name}"
@@ -108,17 +123,18 @@ class Task:
             *("--seed", str(self.seed)),
         ]
 
-    def evaluate_words(self, run_dir: str) -> list[str]:
-        """The words of the scoring's command."""
-        options: Options = {"split": self.plan.split, "beam": self.plan.beam}
+    def evaluate_words(self, run_dir: str, beam: int) -> list[str]:
+        """The words of the command that scores one search."""
+        options: Options = {"split": self.plan.split, "beam": beam}
         if "threads" in self.plan.options:
             options["threads"] = self.plan.options["threads"]
         return ["evaluate", "--run-dir", run_dir, *words_of(options)]
 
-    def commands(self) -> tuple[str, str]:
-        """Training and scoring as they are recorded and as anybody can type them."""
-        train, evaluate = self.train_words(self.run_dir), self.evaluate_words(self.run_dir)
-        return " ".join([PROGRAM, *train]), " ".join([PROGRAM, *evaluate])
+    def commands(self) -> list[str]:
+        """Training and each scoring as they are recorded and as anybody can type them."""
+        words = [self.train_words(self.run_dir)]
+        words += [self.evaluate_words(self.run_dir, beam) for beam in self.beams]
+        return [" ".join([PROGRAM, *one]) for one in words]
 
 
 def words_of(options: Options) -> list[str]:
@@ -161,16 +177,30 @@ def read_plan(name: str, values: dict[str, Any]) -> Plan:
     """
     try:
         rows = tuple(Row(**row) for row in values["rows"])
-        plan = Plan(name=name, **{**values, "rows": rows})
+        more_beams = tuple(values.get("more_beams", ()))
+        plan = Plan(name=name, **{**values, "rows": rows, "more_beams": more_beams})
     except (TypeError, KeyError) as error:
         raise CallError(
             f"the plan {name} is not sound: {error}. A plan has "
             f"{', '.join(field.name for field in fields(Plan) if field.name != 'name')}, a row "
             f"{', '.join(field.name for field in fields(Row))}."
         ) from error
-    if problems := problems_of_rows(plan.rows):
+    if problems := problems_of_rows(plan.rows) + problems_of_scoring(plan):
         raise CallError(f"the plan {name} is not sound: {' '.join(problems)}")
     return plan
+
+
+def problems_of_scoring(plan: Plan) -> list[str]:
+    """What is wrong with the way the runs are scored, a sentence each."""
+    problems = []
+    if plan.protocol not in PROTOCOLS:
+        problems.append(f"The protocol {plan.protocol!r} is none of {', '.join(PROTOCOLS)}.")
+    if plan.beam in plan.more_beams or len(set(plan.more_beams)) < len(plan.more_beams):
+        problems.append("A beam stands twice.")
+    mirrored = {row.table3 for row in plan.rows if row.table3}
+    if unknown := sorted(mirrored - {row.preset for row in TABLE_3}):
+        problems.append(f"Table 3 has no row {', '.join(unknown)}.")
+    return problems
 
 
 def problems_of_rows(rows: Sequence[Row]) -> list[str]:

@@ -109,17 +109,19 @@ class Runner:
         if self.stopped_by:
             return ""
         if not trained and has_diverged(directory):
-            return as_text(self.record(task, directory, None))
+            return as_text(self.record(task, directory, []))
         if not trained:
             raise WorkError(self.end_of_log(task))
-        scores = self.work / f"{task.name}.scores.json"
-        words = [*task.evaluate_words(str(directory.path)), "--format", "json"]
-        scored = self.call(words, task, scores)
-        if self.stopped_by:
-            return ""
-        if not scored:
-            raise WorkError(f"its model was not scored: {self.end_of_log(task)}")
-        return as_text(self.record(task, directory, scores))
+        files = []
+        for beam in task.beams:
+            files.append(self.work / f"{task.name}.beam{beam}.json")
+            words = [*task.evaluate_words(str(directory.path), beam), "--format", "json"]
+            scored = self.call(words, task, files[-1])
+            if self.stopped_by:
+                return ""
+            if not scored:
+                raise WorkError(f"its model was not scored: {self.end_of_log(task)}")
+        return as_text(self.record(task, directory, files))
 
     def code_of(self, task: Task, directory: RunDirectory) -> dict[str, Any]:
         """The code that trains a run, written down before it begins.
@@ -141,16 +143,16 @@ class Runner:
             )
         return begun
 
-    def record(self, task: Task, directory: RunDirectory, scores: Path | None) -> RecordedRun:
+    def record(self, task: Task, directory: RunDirectory, scores: list[Path]) -> RecordedRun:
         """Record a run; one that diverged has no scores and has failed."""
-        train, evaluate = task.commands()
+        train, *evaluations = task.commands()
         request = Request(
             run_dir=directory.path,
             folder=self.records / task.name,
             title=f"{task.row.says}, seed {task.seed}",
             command=train,
-            score_files=[scores] if scores else [],
-            evaluation_commands=[evaluate],
+            score_files=scores,
+            evaluation_commands=evaluations,
             status="finished" if scores else "failed",
             badly=[] if scores else [self.end_of_log(task)],
             code=self.code_of(task, directory),
@@ -204,5 +206,9 @@ def has_diverged(directory: RunDirectory) -> bool:
 def as_text(run: RecordedRun) -> str:
     """One line about a recorded run."""
     minutes = run.cost["process_cpu_seconds"] / 60
-    told = [f"{score.protocol} {score.value:.2f}" for score in run.scores] or run.what_went_badly
+    told = [
+        f"{score.protocol} {score.value:.2f}" + (f" (beam {score.beam})" if score.beam else "")
+        for score in run.scores
+    ]
+    told = told or run.what_went_badly
     return f"{run.name}, {run.status}: {', '.join(told)}; {minutes:.1f} minutes of processor time"

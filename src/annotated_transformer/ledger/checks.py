@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from annotated_transformer.ablation.plan import PROGRAM, load_plan
+from annotated_transformer.ablation.plan import PROGRAM, Plan, load_plan, plan_names
 from annotated_transformer.errors import CallError
 from annotated_transformer.ledger.cells import NOTEBOOKS, LedgerCell, find_ledger_cells
 from annotated_transformer.ledger.facts import load_facts
@@ -26,10 +26,9 @@ from annotated_transformer.ledger.rows import Row, Treatment
 from annotated_transformer.ledger.rows_experiments import CONSEQUENCES, SECTIONS, all_rows
 from annotated_transformer.ledger.run_page import RUN_PAGE, make_run_page
 from annotated_transformer.ledger.study_page import (
-    STUDY,
-    STUDY_PAGE,
     make_study_page,
     problems_of_study,
+    study_page,
 )
 
 ABLATIONS = "ablations"  # in results/: one folder a plan, in it one a run
@@ -77,13 +76,21 @@ def find_repository(start: Path | None = None) -> Repository:
 def make_pages(repository: Repository) -> dict[Path, str]:
     """The generated pages: path to text."""
     runs = load_run_records(repository.results)
-    study = load_run_records(repository.ablations / STUDY)
     cells = find_ledger_cells(repository.notebooks)
     return {
         repository.book / "ledger.md": make_ledger_page(SECTIONS, CONSEQUENCES, cells, runs),
         repository.book / f"{RUN_PAGE}.md": make_run_page(runs),
-        repository.book / f"{STUDY_PAGE}.md": make_study_page(load_plan(STUDY), study),
+        **{
+            repository.book / f"{study_page(plan)}.md": make_study_page(plan, study)
+            for plan, study in load_studies(repository)
+        },
     }
+
+
+def load_studies(repository: Repository) -> list[tuple[Plan, list[RecordedRun]]]:
+    """Every plan with the runs of it that are recorded."""
+    plans = map(load_plan, plan_names())
+    return [(plan, load_run_records(repository.ablations / plan.name)) for plan in plans]
 
 
 def check_repository(repository: Repository, corpora: Path | None = None) -> list[str]:
@@ -103,10 +110,11 @@ def check_repository(repository: Repository, corpora: Path | None = None) -> lis
     for run in runs:
         problems += problems_of_run(run, parse_command)
         problems += problems_of_scores(run, repository.results / run.name, corpora)
-    study = load_run_records(repository.ablations / STUDY)
-    problems += problems_of_study(load_plan(STUDY), study)
-    for run in study:
-        problems += problems_of_run(run, parse_command, f"results/{ABLATIONS}/{STUDY}/{run.name}")
+    for plan, study in load_studies(repository):
+        problems += problems_of_study(plan, study)
+        for run in study:
+            where = f"results/{ABLATIONS}/{plan.name}/{run.name}"
+            problems += problems_of_run(run, parse_command, where)
     problems += problems_of_scores_in_prose(repository, runs)
     if not problems:  # a page made from wrong data would only repeat the message
         problems += problems_of_pages(make_pages(repository))

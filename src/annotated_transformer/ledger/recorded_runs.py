@@ -134,9 +134,16 @@ class RecordedRun:
         """The lines of the curve of one kind: "train" or "valid"."""
         return [line for line in self.metrics if line.get("event") == kind]
 
-    def score(self, split: str, protocol: str) -> RecordedScore | None:
-        """The figure of one test set and protocol, the best if several searches were scored."""
-        found = [s for s in self.scores if (s.split, s.protocol) == (split, protocol)]
+    def score(self, split: str, protocol: str, beam: int | None = None) -> RecordedScore | None:
+        """The figure of one test set and protocol, the best if several searches were scored.
+
+        With `beam`, that of this search alone.
+        """
+        found = [
+            score
+            for score in self.scores
+            if (score.split, score.protocol) == (split, protocol) and beam in (None, score.beam)
+        ]
         return max(found, key=lambda s: s.value, default=None)
 
 

@@ -91,7 +91,8 @@ def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
         shutil.copyfile(metrics, folder / "metrics.jsonl")
         _write(folder / "run.json", _describe(request, configuration))
         scores = [score for file in request.score_files for score in read_scores(file, request)]
-        _write(folder / "scores.json", [asdict(score) for score in scores])
+        once = dict.fromkeys(scores)  # several searches of one model share its perplexity
+        _write(folder / "scores.json", [asdict(score) for score in once])
         found = [read_tuning(file) for file in request.score_files]
         if tuning := [asdict(one) for one in found if one is not None]:
             _write(folder / "tuning.json", tuning)

@@ -1,34 +1,61 @@
-"""book/recipe_study.md: the runs of the recipe's plan beside each other, figures from results/."""
+"""book/PLAN_study.md: the runs of a plan beside each other, their figures from results/."""
 
+import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from annotated_transformer.ablation.differences import (
     Found,
-    bleu_of,
     differences,
     loss_of,
+    perplexity_of,
     pooled_deviation,
+    score_of,
 )
 from annotated_transformer.ablation.plan import BASE, Plan, Row, Task
 from annotated_transformer.ledger.recorded_runs import RecordedRun
 from annotated_transformer.ledger.run_page import capital, wrap_command
+from annotated_transformer.table3 import TABLE_3, Table3Row
 
-STUDY_PAGE = "recipe_study"
-STUDY = "recipe"  # the plan's name
+READING = (
+    "**How to read it.** Every row is the base with the change that it names; its expectation was "
+    "written before it was run. The score is {score}, so no search had to be tuned, and no test "
+    "set was looked at. The difference is to the mean of the base. {interval} A difference "
+    "smaller than that may be chance; and of the rows that make no difference, one in twenty will "
+    "look larger."
+)
 
-READING = """\
-**How to read it.** Every row is the base with the change that it names; its expectation was written
-before it was run. The score is BLEU of {search} translations of the validation set, lower-cased and
-tokenised, so no search had to be tuned, and no test set was looked at. The difference is to the
-mean of the base. "±" is half a 95 % interval: rows with several seeds tell how much a seed alone
-changes, and the same spread is assumed everywhere. A difference smaller than that may be chance;
-and of the rows that make no difference, one in twenty will look larger.
-"""
+SCORES = {
+    "lower-tokenised": "BLEU of {search} translations of the validation set, lower-cased and "
+    "tokenised",
+    "exact-match": "the percentage of {search} translations of the validation set that are, letter "
+    "for letter, their reference",
+}
+
+ONE_SPREAD = (
+    '"±" is half a 95 % interval: rows with several seeds tell how much a seed alone changes, and '
+    "the same spread is assumed everywhere."
+)
+OWN_SPREADS = (
+    "\"±\" is half a 95 % interval, by Welch's formula: the row's own seeds and those of the base "
+    "tell how much a seed alone changes, and so few make it wide."
+)
 
 LOSSES = """\
 The loss is that of the last weights on the validation set, in nats per piece, not smoothed. Where
 the pieces are others (vocabulary, BPE dropout, lower case), losses cannot be compared.
 """
+
+PERPLEXITIES = """\
+The perplexity is that of the references of the same sentences, per piece, from the likelihood
+without label smoothing. The paper's figures are those of its Table 3, from another corpus and
+with other pieces: what can be compared is the direction of a difference, not a figure.
+"""
+
+
+def study_page(plan: Plan) -> str:
+    """The page's name, without its ending."""
+    return f"{plan.name}_study"
 
 
 def make_study_page(plan: Plan, runs: Sequence[RecordedRun]) -> str:
@@ -44,6 +71,7 @@ def make_study_page(plan: Plan, runs: Sequence[RecordedRun]) -> str:
         "",
         plan.question,
         "",
+        *([plan.chosen, ""] if plan.chosen else []),
         "```text",
         wrap_command(plan.choose([BASE], 1)[0].commands()[0]),
         "```",
@@ -55,17 +83,20 @@ def make_study_page(plan: Plan, runs: Sequence[RecordedRun]) -> str:
         "```",
         "",
     ]
-    by_row = runs_by_row(plan, runs)
-    if BASE not in scores_by_row(plan, by_row):
+    study = Study(plan, runs_by_row(plan, runs))
+    if BASE not in study.scores(plan.beam):
         parts += ["None of these runs has been recorded yet; this is the plan.", ""]
         return "\n".join([*parts, _plan_table(plan)]).rstrip() + "\n"
+    score = SCORES[plan.protocol].format(search=search_of(plan.beam))
+    interval = OWN_SPREADS if seeds_everywhere(plan) else ONE_SPREAD
     parts += [
-        READING.format(search=search_of(plan)),
-        _spread(by_row, plan),
+        textwrap.fill(READING.format(score=score, interval=interval), 100, break_on_hyphens=False),
         "",
-        _table(plan, by_row),
+        _spread(study),
         "",
-        LOSSES,
+        _table(study),
+        "",
+        PERPLEXITIES if mirrors_table3(plan) else LOSSES,
     ]
     parts += [_signatures(runs, plan), ""]
     if waiting := missing_tasks(plan, runs):
@@ -74,9 +105,39 @@ def make_study_page(plan: Plan, runs: Sequence[RecordedRun]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def search_of(plan: Plan) -> str:
-    """How the scored translations were searched, in words."""
-    return "greedy" if plan.beam == 1 else f"beam-{plan.beam}"
+@dataclass(frozen=True)
+class Study:
+    """A plan and the records of its rows."""
+
+    plan: Plan
+    by_row: dict[str, list[RecordedRun]]
+
+    def scores(self, beam: int) -> dict[str, list[float]]:
+        """The scores of each row's runs by one search, those that failed left out."""
+        values = {
+            name: [score for run in runs if (score := score_of(self.plan, run, beam)) is not None]
+            for name, runs in self.by_row.items()
+        }
+        return {name: scores for name, scores in values.items() if scores}
+
+    def found(self, beam: int) -> dict[str, Found]:
+        """Each row compared with the base."""
+        return {one.row.name: one for one in differences(self.plan, self.scores(beam))}
+
+
+def search_of(beam: int) -> str:
+    """How translations were searched, in words."""
+    return "greedy" if beam == 1 else f"beam-{beam}"
+
+
+def seeds_everywhere(plan: Plan) -> bool:
+    """Whether every row is to have several seeds, so that each tells its own spread."""
+    return all(row.seeds > 1 for row in plan.rows)
+
+
+def mirrors_table3(plan: Plan) -> bool:
+    """Whether rows of the plan stand for printed rows of the paper's Table 3."""
+    return any(row.table3 for row in plan.rows)
 
 
 def runs_by_row(plan: Plan, runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
@@ -87,15 +148,6 @@ def runs_by_row(plan: Plan, runs: Sequence[RecordedRun]) -> dict[str, list[Recor
         if task.name in by_name:
             found.setdefault(task.row.name, []).append(by_name[task.name])
     return found
-
-
-def scores_by_row(plan: Plan, by_row: dict[str, list[RecordedRun]]) -> dict[str, list[float]]:
-    """The BLEU of each row's runs, those that failed left out."""
-    values = {
-        name: [score for run in runs if (score := bleu_of(run, plan.split)) is not None]
-        for name, runs in by_row.items()
-    }
-    return {name: scores for name, scores in values.items() if scores}
 
 
 def missing_tasks(plan: Plan, runs: Sequence[RecordedRun]) -> list[Task]:
@@ -120,11 +172,19 @@ def problems_of_study(plan: Plan, runs: Sequence[RecordedRun]) -> list[str]:
     return problems
 
 
-def _spread(by_row: dict[str, list[RecordedRun]], plan: Plan) -> str:
-    spread, freedom = pooled_deviation(list(scores_by_row(plan, by_row).values()))
+def _spread(study: Study) -> str:
+    scores = study.scores(study.plan.beam)
+    own = seeds_everywhere(study.plan)
+    spread, freedom = pooled_deviation([scores[BASE]] if own else list(scores.values()))
     if not freedom:
-        return "No row has two seeds yet, so nothing tells how much of a difference is chance."
-    several = sum(len(runs) > 1 for runs in by_row.values())
+        row = "The base has no" if own else "No row has"
+        return f"{row} two seeds yet, so nothing tells how much of a difference is chance."
+    if own:
+        return (
+            f"From seed to seed the base's score has a standard deviation of {spread:.2f} "
+            f"({len(scores[BASE])} seeds)."
+        )
+    several = sum(len(runs) > 1 for runs in study.by_row.values())
     rows = "1 row" if several == 1 else f"{several} rows"
     return (
         f"From seed to seed the score has a standard deviation of {spread:.2f} ({freedom} degrees "
@@ -132,23 +192,32 @@ def _spread(by_row: dict[str, list[RecordedRun]], plan: Plan) -> str:
     )
 
 
-def _table(plan: Plan, by_row: dict[str, list[RecordedRun]]) -> str:
-    found = {one.row.name: one for one in differences(plan, scores_by_row(plan, by_row))}
+def _table(study: Study) -> str:
+    plan = study.plan
     lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
-    lines += ["* - What is changed", "  - Score, difference", "  - Loss", "  - CPU minutes"]
+    lines += ["* - What is changed", *(f"  - {heading}" for heading in _headings(plan))]
+    found = {beam: study.found(beam) for beam in (plan.beam, *plan.more_beams)}
     for row in plan.rows:
-        runs = by_row.get(row.name, [])
+        runs = study.by_row.get(row.name, [])
         if not runs:
             continue
-        lines += [
-            f"* - **{capital(row.says)}**",
-            "",
-            f"    *Expected:* {row.expect}",
-            f"  - {_scores(row, found.get(row.name), runs)}",
-            f"  - {_losses(runs)}",
-            f"  - {sum(run.cost['process_cpu_seconds'] for run in runs) / len(runs) / 60:.0f}",
-        ]
+        cells = [_scores(row, of_beam.get(row.name), runs) for of_beam in found.values()]
+        if mirrors_table3(plan):
+            cells += [_perplexities(plan, runs), _of_the_paper(row)]
+        else:
+            cells += [_losses(runs)]
+        minutes = sum(run.cost["process_cpu_seconds"] for run in runs) / len(runs) / 60
+        cells += [f"{minutes:.{1 if mirrors_table3(plan) else 0}f}"]
+        lines += [f"* - **{capital(row.says)}**", "", f"    *Expected:* {row.expect}"]
+        lines += [f"  - {cell}" for cell in cells]
     return "\n".join([*lines, "```"])
+
+
+def _headings(plan: Plan) -> list[str]:
+    """Of the columns behind the first."""
+    others = [f"The same, {search_of(beam)}" for beam in plan.more_beams]
+    measured = ["Perplexity", "The paper: perplexity; BLEU"] if mirrors_table3(plan) else ["Loss"]
+    return ["Score, difference", *others, *measured, "CPU minutes"]
 
 
 def _scores(row: Row, found: Found | None, runs: Sequence[RecordedRun]) -> str:
@@ -161,11 +230,16 @@ def _scores(row: Row, found: Found | None, runs: Sequence[RecordedRun]) -> str:
     if len(found.values) > 1:
         mean += f" ({', '.join(f'{value:.2f}' for value in found.values)})"
     if row.change:
-        difference = f"{found.difference:+.2f}".replace("-", "−")
+        difference = signed(found.difference, 2)
         if found.margin is not None:
             difference += f" ± {found.margin:.2f}" + ("" if found.decided else ", may be chance")
         mean += f"; {difference}"
     return "; ".join([mean, *told])
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign, a true minus."""
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def _losses(runs: Sequence[RecordedRun]) -> str:
@@ -173,21 +247,48 @@ def _losses(runs: Sequence[RecordedRun]) -> str:
     return f"{sum(losses) / len(losses):.3f}" if losses else "none"
 
 
+def _perplexities(plan: Plan, runs: Sequence[RecordedRun]) -> str:
+    found = [value for run in runs if (value := perplexity_of(plan, run)) is not None]
+    return f"{sum(found) / len(found):.2f}" if found else "none"
+
+
+def _of_the_paper(row: Row) -> str:
+    """What Table 3 prints for the row that this one mirrors, with the differences to its base."""
+    if not row.table3:
+        return "not there"
+    base, printed = printed_row(BASE), printed_row(row.table3)
+    if printed is base:
+        return f"{base.perplexity:.2f}; {base.bleu}"
+    return (
+        f"{printed.perplexity:.2f} ({signed(printed.perplexity - base.perplexity, 2)}); "
+        f"{printed.bleu} ({signed(printed.bleu - base.bleu, 1)})"
+    )
+
+
+def printed_row(preset: str) -> Table3Row:
+    """The row of Table 3 with this name."""
+    return next(row for row in TABLE_3 if row.preset == preset)
+
+
 def _signatures(runs: Sequence[RecordedRun], plan: Plan) -> str:
     found = {
         score.signature
         for run in runs
-        if (score := run.score(plan.split, "lower-tokenised")) is not None
+        if (score := run.score(plan.split, plan.protocol)) is not None
     }
-    return f"All scores on {plan.split}, {search_of(plan)}: " + ", ".join(
+    searches = " and ".join(search_of(beam) for beam in (plan.beam, *plan.more_beams))
+    return f"All scores on {plan.split}, {searches}: " + ", ".join(
         f"`{one}`" for one in sorted(found)
     )
 
 
 def _plan_table(plan: Plan) -> str:
     lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
+    paper = mirrors_table3(plan)
     lines += ["* - What is changed", "  - Expected"]
+    lines += ["  - The paper: perplexity; BLEU"] if paper else []
     for row in plan.rows:
         seeds = "" if row.seeds == 1 else f" ({row.seeds} seeds)"
         lines += [f"* - {capital(row.says)}{seeds}", f"  - {row.expect}"]
+        lines += [f"  - {_of_the_paper(row)}"] if paper else []
     return "\n".join([*lines, "```"])
