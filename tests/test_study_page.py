@@ -1,20 +1,22 @@
-"""book/recipe_study.md: what the plan asked, what the records say, and what is still to do."""
+"""book/PLAN_study.md: what the plan asked, what the records say, and what is still to do."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from annotated_transformer.ablation.plan import Plan, Task, load_plan
+from annotated_transformer.ablation.plan import Plan, Task, load_plan, plan_names
 from annotated_transformer.ledger.recorded_runs import RecordedRun, RecordedScore
 from annotated_transformer.ledger.study_page import (
+    Study,
     make_study_page,
     missing_tasks,
     problems_of_study,
     runs_by_row,
-    scores_by_row,
 )
 
+ROOT = Path(__file__).resolve().parent.parent
 SIGNATURE = "nrefs:1|case:lc|eff:no|tok:moses|smooth:exp|version:2.6.0"
 
 
@@ -68,7 +70,7 @@ def test_means_differences_failures_and_what_is_missing(plan: Plan) -> None:
     assert len(missing_tasks(plan, runs)) == len(plan.choose(None, None)) - 5
     assert "`rate-2e-3_s0`" in page
     assert "`rate-1e-3_s0`" not in page
-    assert scores_by_row(plan, runs_by_row(plan, runs))["rate-1e-3"] == [30.0]
+    assert Study(plan, runs_by_row(plan, runs)).scores(beam=1)["rate-1e-3"] == [30.0]
 
 
 def test_a_small_difference_is_called_chance(plan: Plan) -> None:
@@ -91,6 +93,83 @@ def test_a_record_of_another_command_is_noticed(plan: Plan) -> None:
     assert "not in the plan" in problem
 
 
-def test_the_committed_page_names_every_row() -> None:
-    page = (Path(__file__).resolve().parent.parent / "book" / "recipe_study.md").read_text("utf-8")
-    assert "annotated-transformer ablate --plan recipe" in page
+# --- a plan that mirrors Table 3 ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table3() -> Plan:
+    return load_plan("table3_grammar")
+
+
+def scored(plan: Plan, name: str, figures: list[tuple[float, float, float]]) -> list[RecordedRun]:
+    """Records of a row, each with (exact match greedy, by beam 4, perplexity)."""
+    runs = []
+    for task, (greedy, beam, perplexity) in zip(
+        plan.choose([name], len(figures)), figures, strict=True
+    ):
+        scores = (
+            RecordedScore("valid", "exact-match", greedy, "whole-lines", 1),
+            RecordedScore("valid", "exact-match", beam, "whole-lines", 4, 0.6, "the paper"),
+            RecordedScore("valid", "cased", 99.0, SIGNATURE, 1),
+            RecordedScore("valid", "perplexity", perplexity, "per token"),
+        )
+        runs.append(replace(record(task, 1.0), scores=scores))
+    return runs
+
+
+def test_a_plan_of_table_3_shows_the_papers_figures_beside_what_is_expected(table3: Plan) -> None:
+    page = make_study_page(table3, [])
+    assert "None of these runs has been recorded yet" in page
+    assert table3.chosen in page
+    assert all(row.expect in page for row in table3.rows)
+    assert "  - 5.29 (+0.37); 24.9 (−0.9)\n" in page  # row A1 of the paper
+    assert "  - 4.92; 25.8\n" in page  # its base
+    assert page.count("  - not there\n") == sum(not row.table3 for row in table3.rows)
+
+
+def test_each_search_perplexity_and_the_paper_have_a_column(table3: Plan) -> None:
+    runs = scored(table3, "base", [(50.0, 52.0, 1.40), (52.0, 54.0, 1.50)])
+    runs += scored(table3, "heads-1", [(20.0, 30.0, 2.00), (20.2, 30.0, 2.20)])
+    [failed] = table3.choose(["no-norm"], 1)
+    page = make_study_page(table3, [*runs, record(failed, None)])
+    headings = ["Score, difference", "The same, beam-4", "Perplexity"]
+    headings += ["The paper: perplexity; BLEU", "CPU minutes"]
+    assert "* - What is changed\n" + "".join(f"  - {one}\n" for one in headings) in page
+    # Welch: 12.706 * sqrt(2 / 2 + 0.02 / 2) = 12.77; by beam 4 the row spreads not at all
+    cells = ["**20.10** (20.00, 20.20); −30.90 ± 12.77", "**30.00** (30.00, 30.00); −23.00 ± 12.71"]
+    cells += ["2.10", "5.29 (+0.37); 24.9 (−0.9)", "10.0"]
+    assert "".join(f"  - {cell}\n" for cell in cells) in page
+    assert "**51.00** (50.00, 52.00)\n" in page
+    assert "  - 1 of 1 failed\n  - 1 of 1 failed\n  - none\n  - not there\n" in page
+    assert "standard deviation of 1.41 (2 seeds)" in page
+    assert "the row's own seeds and those of the base" in page.replace("\n", " ")
+    assert "All scores on valid, greedy and beam-4: `whole-lines`" in page
+
+
+# --- the pages that are committed -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", plan_names())
+def test_the_committed_table_is_computed_again_from_the_files(name: str) -> None:
+    """The means of the page, with nothing of the package but the plan."""
+    plan = load_plan(name)
+    page = (ROOT / "book" / f"{name}_study.md").read_text("utf-8")
+    assert f"annotated-transformer ablate --plan {name}" in page
+    assert f"book/{name}_study" in (ROOT / "_toc.yml").read_text("utf-8")
+    recorded = 0
+    for row in plan.rows:
+        assert row.expect in page
+        for beam in (plan.beam, *plan.more_beams):
+            values = []
+            for path in sorted((ROOT / "results" / "ablations" / name).glob(f"{row.name}_s*")):
+                scores = json.loads((path / "scores.json").read_text("utf-8"))
+                values += [
+                    score["value"]
+                    for score in scores
+                    if (score["split"], score["protocol"]) == (plan.split, plan.protocol)
+                    and score["beam"] == beam
+                ]
+            if values:
+                recorded += 1
+                assert f"**{sum(values) / len(values):.2f}**" in page
+    assert ("None of these runs has been recorded yet" in page) == (recorded == 0)
