@@ -15,6 +15,7 @@ from annotated_transformer.exercises import catalogue as catalogues
 from annotated_transformer.exercises.catalogue import (
     CHAPTER_OF,
     catalogue,
+    chapter_of,
     find,
     nearest,
     of_topic,
@@ -67,6 +68,13 @@ def test_what_is_found_alone_is_what_the_catalogue_holds() -> None:
     for other in ("", "masks", "masks.", "masks.casual", "nothing.here", None, 3):
         assert find(other) is None
     assert "masks.causal" in nearest("masks.casual")
+
+
+def test_an_exercise_may_stand_in_another_chapter_than_its_topic() -> None:
+    """Those that are named one by one are of the catalogue; all others follow their topic."""
+    assert chapter_of("masks.causal") == "02_attention"
+    apart = {i for i in catalogue() if chapter_of(i) != CHAPTER_OF[i.split(".")[0]]}
+    assert apart == set(catalogues._CHAPTER_OF_ONE)
 
 
 @pytest.mark.parametrize(

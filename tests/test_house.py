@@ -49,6 +49,8 @@ PAPER_CODE = {
     "sampling",
     "incremental",
     "inspection",
+    "restricted",
+    "tiled",
 }
 SERVING_CODE = {
     "__init__",

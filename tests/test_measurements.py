@@ -1,14 +1,25 @@
-"""Gaps, dependences, counts and chains, each against a case known by hand."""
+"""Gaps, dependences, counts, chains and bytes, each against a case known by hand."""
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm
+from torch.profiler import ProfilerActivity, profile
 
-from annotated_transformer.measurements import depends_on, gap, longest_chain, multiply_adds
+from annotated_transformer.attention import scaled_dot_product_attention
+from annotated_transformer.measurements import (
+    depends_on,
+    gap,
+    longest_chain,
+    multiply_adds,
+    peak_bytes,
+)
+from annotated_transformer.restricted import restricted_attention
+from annotated_transformer.tiled import tiled_attention
 
 
 def test_gap_is_the_largest_difference_of_lists_arrays_and_tensors() -> None:
@@ -67,3 +78,57 @@ def test_longest_chain_of_a_known_chain() -> None:
     assert longest_chain(chain, torch.zeros(3, 2)) == 5  # and the input itself
     with pytest.raises(ValueError, match="does not depend on the inputs"):
         longest_chain(lambda x: torch.ones(2), torch.zeros(2))
+
+
+def test_peak_bytes_of_steps_known_by_hand() -> None:
+    x = torch.zeros(1000)  # 4,000 bytes, which are not counted
+    assert peak_bytes(lambda x: x + 1, x) == 4000
+    assert peak_bytes(lambda x: ((x + 1) * 2).exp(), x) == 8000  # one step's input and output
+    assert peak_bytes(lambda x: [x + 1, x + 2, x + 3], x) == 12000
+    assert peak_bytes(lambda x: x.view(10, 100)[:5].mT, x) == 0  # views
+    assert peak_bytes(lambda x: x.add_(1), x) == 0  # in place
+
+
+def training(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], None]:
+    """A pass forward and one backward."""
+
+    def both(x: Tensor) -> None:
+        function(x.detach().requires_grad_()).sum().backward()
+
+    return both
+
+
+def test_peak_bytes_sees_what_autograd_keeps() -> None:
+    """exp keeps its result: after the last of three, three are alive, one when none is kept."""
+    x = torch.zeros(1000)
+    thrice = lambda x: x.exp().exp().exp()  # noqa: E731
+    assert peak_bytes(thrice, x) == 8000
+    assert peak_bytes(lambda x: thrice(x.detach().requires_grad_()), x) == 12000
+
+
+def bytes_by_the_profiler(function: Callable[[Tensor], object], x: Tensor) -> int:
+    """The same, from the list of allocations that torch's profiler writes."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        function(x)
+    kineto = profiler.profiler
+    assert kineto is not None
+    events = [e for e in kineto.kineto_results.events() if e.name() == "[memory]"]
+    live = peak = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        live += event.nbytes()
+        peak = max(peak, live)
+    return peak
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: scaled_dot_product_attention(x, x, x)[0],
+        lambda x: tiled_attention(x, x, x, 64),
+        lambda x: restricted_attention(x, x, x, 8, 8),
+    ],
+)
+def test_peak_bytes_is_what_torchs_profiler_sees(function: Callable[[Tensor], Tensor]) -> None:
+    x = torch.randn(1, 256, 32, generator=torch.Generator().manual_seed(0))
+    for run in (function, training(function)):
+        assert abs(bytes_by_the_profiler(run, x) - peak_bytes(run, x)) <= 64  # a number or two

@@ -22,12 +22,17 @@ CHAPTER_OF = {  # the topic, the first part of an id, and the notebook that its 
     "ablations": "12_ablations",
     "beyond": "15_after_the_paper",
 }
+_CHAPTER_OF_ONE = {  # exercises that stand in another chapter than the rest of their topic
+    "ablations.attention_flops": "13_complexity",
+    "beyond.sliding_window_mask": "13_complexity",
+    "beyond.tiled_attention": "13_complexity",
+}
 _PACKAGE_OF = {"multihead": "multi_head"}  # where the package is not called as the topic
 
 
 def chapter_of(exercise_id: str) -> str:
     """The notebook an exercise belongs to: "02_attention" for "masks.causal"."""
-    return CHAPTER_OF[exercise_id.split(".")[0]]
+    return _CHAPTER_OF_ONE.get(exercise_id) or CHAPTER_OF[exercise_id.split(".")[0]]
 
 
 def package_of(topic: str) -> str:

@@ -12,5 +12,7 @@ imports from here.
     training_measured           chapter 8: small translators, with and without label smoothing
     averaging_measured          chapter 9: averages of a recorded run's last checkpoints
     forensics_measured          chapter 9: one recorded output under every protocol of BLEU
+    complexity                  chapter 13: Table 1 measured: exponents, crossovers
+    long_context                chapter 13: what a long context costs, from a model's sizes
     seeding                     random numbers of a seed, for several of them
 """

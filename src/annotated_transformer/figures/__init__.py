@@ -17,6 +17,7 @@ from annotated_transformer.figures.heads import (
     draw_split,
     touch_heads_at_word,
 )
+from annotated_transformer.figures.long_context import touch_long_context
 from annotated_transformer.figures.matrices import (
     Panel,
     draw_attention_steps,
@@ -83,6 +84,7 @@ __all__ = [
     "show_figure",
     "show_quiz",
     "touch_heads_at_word",
+    "touch_long_context",
     "touch_masks",
     "touch_merges",
     "touch_position",

@@ -1,0 +1,142 @@
+"""Table 1 measured (section 4): exponents with intervals, crossovers, time on any device.
+
+Chapter 13 uses them. Layers are those of `layers_compared`, functions from (1, n, d) to (1, n, d);
+the two that chapter 1 does not have are here.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from annotated_transformer.experiments.layers_compared import Layer, exponent
+from annotated_transformer.restricted import restricted_attention
+
+# The 97.5 % quantile of Student's t with 1, 2, ..., 10 degrees of freedom.
+T_QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+
+
+def restricted(d: int, r: int, tile: int | None = None) -> Layer:
+    """Self-attention to the r positions around each one, r odd, without projections."""
+    side = (r - 1) // 2
+    if r % 2 == 0:
+        raise ValueError(f"r = {r} has no middle: give an odd number, such as {r + 1}.")
+
+    def layer(x: Tensor) -> Tensor:
+        assert x.size(-1) == d
+        return restricted_attention(x, x, x, side, side, tile)
+
+    return layer
+
+
+def separable_convolution(d: int, k: int) -> Layer:
+    """A convolution in two: k numbers for each feature by itself, then one d × d matrix."""
+    along, across = nn.Conv1d(d, d, k, groups=d), nn.Linear(d, d)
+
+    def layer(x: Tensor) -> Tensor:
+        padded = functional.pad(x.transpose(1, 2), (k - 1, 0))  # (1, d, k - 1 + n): looks back
+        mixed: Tensor = across(along(padded).transpose(1, 2))
+        return mixed
+
+    return layer
+
+
+@dataclass(frozen=True)
+class Fit:
+    """An exponent, and between which two the true one lies with 95 % confidence.
+
+    The interval says how well the points lie on one straight line of logarithms. It does not say
+    whether the line goes on beyond them.
+    """
+
+    exponent: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.exponent:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def fit_power(sizes: Sequence[float], values: Sequence[float]) -> Fit:
+    """e of c · size^e by least squares of the logarithms, with Student's t for its interval.
+
+    Args:
+        sizes, values: 3 to 12 points, all above 0.
+
+    Raises:
+        ValueError: there are fewer or more points, or one is not above 0.
+    """
+    free = len(sizes) - 2  # degrees of freedom: the points, less the two numbers of a line
+    if not 1 <= free <= len(T_QUANTILES) or len(sizes) != len(values):
+        raise ValueError(
+            f"{len(sizes)} sizes and {len(values)} values were given: an interval needs from 3 to "
+            f"{len(T_QUANTILES) + 2} of both."
+        )
+    if min(*sizes, *values) <= 0:
+        raise ValueError("a power of a size has a logarithm: sizes and values must be above 0.")
+    slope = exponent(sizes, values)
+    x = torch.tensor(sizes, dtype=torch.float64).log()
+    y = torch.tensor(values, dtype=torch.float64).log()
+    x, y = x - x.mean(), y - y.mean()
+    residuals = y - slope * x
+    error = math.sqrt(float(residuals @ residuals) / free / float(x @ x))
+    half = T_QUANTILES[free - 1] * error
+    return Fit(slope, slope - half, slope + half)
+
+
+def crossover(
+    sizes: Sequence[float], first: Sequence[float], second: Sequence[float]
+) -> float | None:
+    """The size from which on `first` is not below `second`, or None where it always is.
+
+    Between two sizes both curves are taken as powers, straight lines of logarithms.
+
+    Raises:
+        ValueError: `first` is nowhere below: the crossing lies before the first size.
+    """
+    ahead = [math.log(b / a) for a, b in zip(first, second, strict=True)]  # above 0: first is below
+    below = [place for place, lead in enumerate(ahead) if lead > 0]
+    if not below:
+        raise ValueError(f"the curves cross before the first size, {sizes[0]}: add smaller ones.")
+    last = below[-1]
+    if last == len(sizes) - 1:
+        return None
+    share = ahead[last] / (ahead[last] - ahead[last + 1])
+    return float(sizes[last] ** (1 - share) * sizes[last + 1] ** share)
+
+
+@torch.no_grad()
+def seconds_on(
+    device: str, build: Mapping[str, Callable[[], Layer]], lengths: Sequence[int], d: int
+) -> dict[str, list[float]]:
+    """Time that passes in one run of each layer on a device, the shortest of five turns.
+
+    For a GPU, which computes while the processor goes on: each turn waits until it is done.
+    `layers_compared.seconds` is the measure for a processor.
+
+    Args:
+        build: name -> a function that makes the layer; its weights are made on the device.
+    """
+    with torch.device(device):
+        layers = {name: make() for name, make in build.items()}
+        inputs = [torch.randn(1, n, d) for n in lengths]
+    best = {name: [math.inf] * len(inputs) for name in layers}
+    for turn in range(6):
+        for place, x in enumerate(inputs):
+            for name, layer in layers.items():
+                _wait_for(device)
+                start = perf_counter()
+                layer(x)
+                _wait_for(device)
+                if turn:  # the first one prepares its operations
+                    best[name][place] = min(best[name][place], perf_counter() - start)
+    return best
+
+
+def _wait_for(device: str) -> None:
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()

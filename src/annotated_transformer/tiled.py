@@ -1,0 +1,111 @@
+"""Exact attention in memory that grows with n: tiles and an online softmax.
+
+Equation 1 makes an n × n matrix of weights, and training keeps it for the backward pass. Here the
+matrix exists one tile at a time. The softmax of a row is put together while its tiles go by: where
+a larger score turns up, what was summed so far is scaled down (Milakov and Gimelshein, 2018). The
+backward pass computes the tiles again, from one number a query that was kept (Rabe and Staats,
+2021; Dao and others, 2022, "FlashAttention"). The paper has none of this; the result is the same.
+
+`attention.scaled_dot_product_attention` is the plain form; a test holds the two together.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+def tiled_attention(query: Tensor, key: Tensor, value: Tensor, tile: int = 256) -> Tensor:
+    """softmax(Q Kᵀ / sqrt(d_k)) V, tile by tile; no mask.
+
+    Args:
+        query: (..., n_queries, d_k). key: (..., n_keys, d_k). value: (..., n_keys, d_v). The
+            leading sizes are the same.
+        tile: how many queries meet how many keys at a time; the last tile may be smaller.
+
+    Returns:
+        (..., n_queries, d_v).
+
+    Raises:
+        ValueError: there is no key, or a tile holds none.
+    """
+    if tile < 1 or key.size(-2) < 1:
+        raise ValueError(
+            f"tile = {tile} and {key.size(-2)} keys were given: both must be at least 1."
+        )
+    output: Tensor = _TiledAttention.apply(query, key, value, tile)  # type: ignore[no-untyped-call]
+    return output
+
+
+def online_softmax_attention(
+    query: Tensor, key: Tensor, value: Tensor, tile: int
+) -> tuple[Tensor, Tensor]:
+    """The output for some queries in one walk over all keys, and what the backward pass needs.
+
+    Args:
+        query: (..., n_queries, d_k), few enough that (..., n_queries, tile) scores fit.
+
+    Returns:
+        The output (..., n_queries, d_v) and the logarithm of the sum of exp(score) over all keys,
+        (..., n_queries, 1): with it a weight is exp(score - that number).
+    """
+    scale = 1 / math.sqrt(query.size(-1))
+    largest = torch.full_like(query[..., :1], -math.inf)  # (..., n_queries, 1), so far
+    total = torch.zeros_like(largest)  # sum of exp(score - largest), so far
+    output = query.new_zeros(*query.shape[:-1], value.size(-1))  # values so weighted, so far
+    for keys, values in _in_tiles(tile, key, value):
+        scores = query @ keys.transpose(-2, -1) * scale  # (..., n_queries, tile)
+        new_largest = torch.maximum(largest, scores.amax(-1, keepdim=True))
+        correction = (largest - new_largest).exp()  # 1 where no larger score turned up
+        parts = (scores - new_largest).exp()
+        total = total * correction + parts.sum(-1, keepdim=True)
+        output = output * correction + parts @ values
+        largest = new_largest
+    return output / total, largest + total.log()
+
+
+class _TiledAttention(torch.autograd.Function):
+    """Forward as above for one tile of queries after the other; backward by hand."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, tile: int) -> Tensor:
+        output = query.new_empty(*query.shape[:-1], value.size(-1))
+        log_sums = torch.empty_like(query[..., :1])
+        for rows, out, log_sum in _in_tiles(tile, query, output, log_sums):
+            found, found_sum = online_softmax_attention(rows, key, value, tile)
+            out.copy_(found)
+            log_sum.copy_(found_sum)
+        ctx.save_for_backward(query, key, value, output, log_sums)
+        ctx.tile = tile
+        return output
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        """With P the weights of a tile and dX the gradient of the loss with respect to X.
+
+        dV = Pᵀ dO and dP = dO Vᵀ. Through a softmax, dS = P ∘ (dP - D), where D is the sum of
+        P ∘ dP over a query's keys. As the output is P V, D is also the sum of dO ∘ O: no walk over
+        the keys is needed for it. Then dQ = dS K / sqrt(d_k) and dK = dSᵀ Q / sqrt(d_k).
+        """
+        query, key, value, output, log_sums = ctx.saved_tensors
+        scale = 1 / math.sqrt(query.size(-1))
+        mean_grads = (grad * output).sum(-1, keepdim=True)  # D, (..., n_queries, 1)
+        grad_query, grad_key, grad_value = (torch.zeros_like(x) for x in (query, key, value))
+        of_queries = (query, grad, log_sums, mean_grads, grad_query)
+        of_keys = (key, value, grad_key, grad_value)
+        for q, d_out, log_sum, mean_grad, d_q in _in_tiles(ctx.tile, *of_queries):
+            for k, v, d_k, d_v in _in_tiles(ctx.tile, *of_keys):
+                weights = (q @ k.transpose(-2, -1) * scale - log_sum).exp()  # (..., tile, tile)
+                d_v += weights.transpose(-2, -1) @ d_out
+                d_scores = weights * (d_out @ v.transpose(-2, -1) - mean_grad) * scale
+                d_q += d_scores @ k
+                d_k += d_scores.transpose(-2, -1) @ q
+        return grad_query, grad_key, grad_value, None
+
+
+def _in_tiles(tile: int, *tensors: Tensor) -> Any:
+    """Views of the same `tile` rows of each tensor (..., n, d), the last ones maybe fewer."""
+    return zip(*(x.split(tile, dim=-2) for x in tensors), strict=True)
