@@ -38,7 +38,7 @@ def test_weights_of_llama_2_are_the_published_ones() -> None:
 
 
 def test_cache_of_known_models() -> None:
-    """34 tokens of 1,000: 2.15 GB at 4,096 for 7B, 42.9 GB at 131,072 for 70B with shared heads."""
+    """In 16 bits: 2.15 GB at 4,096 for 7B, 42.9 GB at 131,072 for 70B with shared heads."""
     assert cache_bytes_at(MODELS["Llama 2 7B"], 4096) == 2_147_483_648
     assert cache_bytes_at(MODELS["Llama 2 70B"], 131_072) == 42_949_672_960
     assert cache_bytes_at(BASE, 100, width=4) == 2 * 6 * 100 * 512 * 4

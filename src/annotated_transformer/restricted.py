@@ -65,7 +65,8 @@ def restricted_attention(
         """(..., n, d) -> (..., tiles, d, met): neighbouring tiles share keys."""
         return functional.pad(x, (0, 0, before, after + spare)).unfold(-2, met, tile)
 
-    queries = functional.pad(query, (0, 0, 0, spare)).unflatten(-2, (tiles, tile))
+    padded = functional.pad(query, (0, 0, 0, spare))
+    queries = padded.reshape(*query.shape[:-2], tiles, tile, d_k)
     scores = queries @ tiled(key) / math.sqrt(d_k)  # (..., tiles, tile, met)
     row, column = torch.arange(tile)[:, None], torch.arange(met)
     near = (column >= row) & (column < row + neighbourhood)  # (tile, met)

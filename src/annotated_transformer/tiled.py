@@ -108,4 +108,4 @@ class _TiledAttention(torch.autograd.Function):
 
 def _in_tiles(tile: int, *tensors: Tensor) -> Any:
     """Views of the same `tile` rows of each tensor (..., n, d), the last ones maybe fewer."""
-    return zip(*(x.split(tile, dim=-2) for x in tensors), strict=True)
+    return zip(*(torch.split(x, tile, dim=-2) for x in tensors), strict=True)

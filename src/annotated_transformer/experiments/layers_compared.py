@@ -186,7 +186,7 @@ def _seconds_a_pass(layer: Layer, x: Tensor) -> float:
     return passed / passes
 
 
-def exponent(lengths: Sequence[int], values: Sequence[float]) -> float:
+def exponent(lengths: Sequence[float], values: Sequence[float]) -> float:
     """e of the curve c · n^e that fits best (least squares of the logarithms)."""
     x = torch.tensor(lengths, dtype=torch.float64).log()
     y = torch.tensor(values, dtype=torch.float64).log()
