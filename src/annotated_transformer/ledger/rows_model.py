@@ -51,8 +51,8 @@ ABSTRACT_ROWS = (
         ("s1.parallel",),
         MEASURED,
         chapter=WHY_ATTENTION,
-        missing="On a GPU, where more runs side by side: chapter 13 measures it where it finds one, "
-        "and none was to be had",
+        missing="On a GPU, where more runs side by side: chapter 13 measures it where it finds "
+        "one; none was to be had",
     ),
     Row(("s2.distance",), MEASURED, chapter=WHY_ATTENTION),
     Row(("s2.first",), NOT_DONE, missing="a claim of priority, which no measurement settles"),
@@ -154,20 +154,8 @@ COMPLEXITY_ROWS = (
     ),
     Row(("s4.restricted",), MEASURED, chapter=COMPLEXITY),
     Row(("s4.conv_contiguous",), MEASURED, chapter=COMPLEXITY),
-    Row(
-        ("s4.conv_cost",),
-        MEASURED,
-        chapter=COMPLEXITY,
-        because="the recurrent layer has two matrices a position, so the counted factor is k/2; it "
-        "is k against the product with the state alone",
-    ),
-    Row(
-        ("s4.separable",),
-        MEASURED,
-        chapter=COMPLEXITY,
-        because="as orders of growth; attention counts two products of n²·d, the separable "
-        "convolution one",
-    ),
+    Row(("s4.conv_cost",), MEASURED, chapter=COMPLEXITY),
+    Row(("s4.separable",), MEASURED, chapter=COMPLEXITY),
     Row(
         ("s4.heads_differ", "figure_3", "figure_4", "figure_5"),
         NOT_DONE,
