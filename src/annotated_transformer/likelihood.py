@@ -45,20 +45,23 @@ def teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Te
     """The decoder's output at every real position, and the token that each is to predict.
 
     The decoder reads all but the last token and predicts all but the first. Padding is left out
-    before anything is projected to the vocabulary.
+    before anything is projected to the vocabulary. Where it stands is read from the batch before
+    the batch is moved: to ask a GPU would be to wait for all that it has been given to do.
 
     Returns:
         (tokens, d_model), not yet projected, and (tokens,).
     """
     pad_id = model.config.pad_id
+    labels = batch.tgt[:, 1:].flatten()  # position t of the input predicts token t + 1
+    real = (labels != pad_id).nonzero().squeeze(1)  # (tokens,) places in the flattened batch
     src = batch.src.to(model.device, non_blocking=True)  # (batch, n_src)
     tgt = batch.tgt.to(model.device, non_blocking=True)  # (batch, n_tgt + 1)
     src_mask = padding_mask(src, pad_id)  # (batch, 1, 1, n_src)
     memory = model.encode(src, src_mask)  # (batch, n_src, d_model)
     hidden = model.decode(memory, tgt[:, :-1], src_mask)  # (batch, n_tgt, d_model)
-    labels = tgt[:, 1:]  # position t of the input predicts token t + 1
-    real = labels != pad_id
-    return hidden[real], labels[real]
+    answers = labels[real].to(model.device, non_blocking=True)
+    real = real.to(model.device, non_blocking=True)
+    return hidden.flatten(0, 1).index_select(0, real), answers
 
 
 @torch.no_grad()  # not inference_mode: training goes on afterwards with what is cached here

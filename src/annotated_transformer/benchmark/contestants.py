@@ -15,6 +15,7 @@ from annotated_transformer.training.step import Part, add_gradients, count_token
 from annotated_transformer.training.trainer import build_model
 
 OURS = "this package"  # at its defaults
+COMPILED = ", compiled"
 OURS_BYTE_DROPOUT = "this package, --byte-dropout"  # a named departure, which no peer has
 PEERS = {
     "Hugging Face Marian": MarianPeer,
@@ -42,11 +43,16 @@ class Contestant:
 
 
 def line_up(
-    config: TransformerConfig, split: EncodedSplit, device: torch.device
+    config: TransformerConfig,
+    split: EncodedSplit,
+    device: torch.device,
+    compiled: bool = False,
 ) -> tuple[list[Contestant], list[str]]:
     """Everybody who can take part, ours first, and who cannot because it is not installed.
 
-    Byte dropout saves time on a CPU only, so it takes part only there.
+    Byte dropout saves time on a CPU only, so it takes part only there. With `compiled` everybody
+    takes part a second time by torch.compile: this package as `train --compile` does it, a peer
+    as one module.
     """
     ours = (OURS, OURS_BYTE_DROPOUT) if device.type == "cpu" else (OURS,)
     contestants = [
@@ -64,6 +70,16 @@ def line_up(
                 contestants.append(Contestant(name, precision, step))
         except ImportError:
             missing.append(name)
+    if compiled:
+        for precision in PRECISIONS:
+            step = our_step(config, split, device, precision, byte_dropout=False, compiled=True)
+            contestants.append(Contestant(OURS + COMPILED, precision, step))
+        for name in [name for name in PEERS if name not in missing]:
+            for precision in PRECISIONS:
+                peer = PEERS[name](config)
+                peer.compile()
+                step = peer_step(peer, split, device, precision, config.pad_id)
+                contestants.append(Contestant(name + COMPILED, precision, step))
     return contestants, missing
 
 
@@ -78,9 +94,12 @@ def our_step(
     device: torch.device,
     precision: Precision,
     byte_dropout: bool,
+    compiled: bool = False,
 ) -> Step:
-    """What `train` does in a step, with its own functions; with `--byte-dropout` if asked."""
-    settings = TrainingConfig(steps=1, precision=precision, byte_dropout=byte_dropout)
+    """What `train` does in a step; with `--byte-dropout` or `--compile` if asked."""
+    settings = TrainingConfig(
+        steps=1, precision=precision, byte_dropout=byte_dropout, compile=compiled
+    )
     model = build_model(RunConfig(config, settings, {}), device).train()
     optimizer = adam(model)
 

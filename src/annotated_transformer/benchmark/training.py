@@ -91,6 +91,7 @@ def measure_training(
     rounds: int,
     device: torch.device,
     progress: Progress | None = None,
+    compiled: bool = False,
 ) -> TrainingReport:
     """Let everybody train on the same batches, one batch a round.
 
@@ -102,9 +103,10 @@ def measure_training(
         rounds: how many count.
         device: where to compute.
         progress: told after each round.
+        compiled: whether everybody takes part once more by torch.compile.
     """
     config = TransformerConfig.preset(preset, vocab_size)
-    contestants, missing = line_up(config, split, device)
+    contestants, missing = line_up(config, split, device, compiled)
     batches = token_batches(split.lengths, max_tokens, seed=0, epoch=0)
     seconds: dict[tuple[str, Precision], list[float]] = {
         (one.name, one.precision): [] for one in contestants

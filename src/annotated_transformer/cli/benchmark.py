@@ -33,7 +33,9 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "benchmark",
         help="this package beside others, on this machine",
         description="Time this package and its peers in turn on the same batches. Ratios are "
-        "medians over the rounds, with quartiles.",
+        "medians over the rounds, with quartiles. `ladder` times this package alone: from the "
+        "plain step to the fast one, one change a row, by default the base model at the paper's "
+        "batch.",
         epilog=f"For decoding, {TRAINED} are the weights of --run-dir, or of the small translator "
         "that comes with the package. A size by its name has random weights: sentences get as many "
         "tokens as their source then, because random weights end them at no sensible place. Peers "
@@ -42,8 +44,8 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.set_defaults(run=run)
     parser.add_argument(
         "what",
-        choices=("training", "decoding"),
-        help="whole training steps, or translations by beam search",
+        choices=("training", "decoding", "ladder"),
+        help="whole training steps, translations by beam search, or what makes a step fast",
     )
     parser.add_argument(
         "--sizes",
@@ -59,6 +61,16 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser.add_argument("--data", default=None, help="corpus by name (default grammar)")
     parser.add_argument("--data-dir", type=Path, help="folder with train.en, train.de")
+    parser.add_argument(
+        "--compile", action="store_true", help="training: everybody once more by torch.compile"
+    )
+    of_ladder = parser.add_argument_group("ladder")
+    of_ladder.add_argument("--vocab-size", type=positive, help="default 37000")
+    of_ladder.add_argument("--rungs", nargs="+", help="these rows alone (default all)")
+    of_ladder.add_argument("--seconds", type=positive, help="for the steps of a row (default 60)")
+    of_ladder.add_argument(
+        "--out", type=Path, help="file that gets each row as JSON at once, and is gone on with"
+    )
     only = parser.add_argument_group("decoding")
     only.add_argument("--run-dir", type=Path, help=f"the run whose weights are {TRAINED}")
     only.add_argument(
@@ -82,6 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
     from annotated_transformer.data import load_corpus
     from annotated_transformer.training.devices import choose_device, processor_name
 
+    if arguments.what == "ladder":
+        return climb_ladder(arguments)
     decoding = arguments.what == "decoding"
     if TRAINED in (arguments.sizes or []) and not decoding:
         raise CallError(f"--sizes {TRAINED} is for decoding: training begins with random weights.")
@@ -104,6 +118,36 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print_json({**machine, arguments.what: reports})
     return 0
+
+
+def climb_ladder(arguments: argparse.Namespace) -> int:
+    """`benchmark ladder`: each row printed for people as it comes. 1 if a row failed."""
+    from annotated_transformer.benchmark.ladder import LadderSettings, as_text, climb
+    from annotated_transformer.training.devices import choose_device
+
+    if len(arguments.sizes or ()) > 1 or TRAINED in (arguments.sizes or ()):
+        raise CallError("a ladder is of one size with random weights, such as --sizes base.")
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    keep_freed_memory()
+    asked = {
+        "preset": (arguments.sizes or [None])[0],
+        "vocab_size": arguments.vocab_size,
+        "max_tokens": arguments.max_tokens,
+        "rounds": arguments.rounds,
+        "seconds": arguments.seconds,
+    }
+    as_json = arguments.format == "json"
+    rows = climb(
+        LadderSettings(**{key: value for key, value in asked.items() if value is not None}),
+        choose_device(arguments.device),
+        arguments.out,
+        arguments.rungs,
+        (lambda row: None) if as_json else (lambda row: print_lines(as_text(row).splitlines())),
+    )
+    if as_json:
+        print_json({"ladder": rows})
+    return 1 if any("error" in row for row in rows) else 0
 
 
 def say_machine(arguments: argparse.Namespace, machine: dict[str, Any]) -> None:
@@ -141,7 +185,14 @@ def train_sizes(
         max_tokens = arguments.max_tokens or SIZES[preset]
         rounds = arguments.rounds or 15
         report = measure_training(
-            preset, split, len(vocabulary), max_tokens, rounds, device, teller(preset)
+            preset,
+            split,
+            len(vocabulary),
+            max_tokens,
+            rounds,
+            device,
+            teller(preset),
+            arguments.compile,
         )
         reports.append(report.to_dict())
         if arguments.format != "json":

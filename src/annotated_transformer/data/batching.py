@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import torch
@@ -77,9 +78,12 @@ class Batch:
 
 def collate(rows: Sequence[Sequence[int]], pad_id: int = 0) -> Tensor:
     """Rows of ids of unequal length as one LongTensor (rows, longest), padded at the end."""
-    longest = max((len(row) for row in rows), default=0)
-    padded = [list(row) + [pad_id] * (longest - len(row)) for row in rows]
-    return torch.tensor(padded, dtype=torch.long).reshape(len(rows), longest)
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))  # (rows,)
+    longest = int(lengths.max(initial=0))
+    padded = np.full((len(rows), longest), pad_id, dtype=np.int64)
+    real = np.arange(longest) < lengths[:, None]  # (rows, longest)
+    padded[real] = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
+    return torch.from_numpy(padded)
 
 
 def make_batch(encoded: EncodedSplit, indices: list[int], pad_id: int = 0) -> Batch:
@@ -97,6 +101,32 @@ def batches_of(
     """One pass over an encoded split: `token_batches`, padded one at a time as they are asked."""
     for indices in token_batches(encoded.lengths, max_tokens, seed=seed, epoch=epoch):
         yield make_batch(encoded, indices, pad_id)
+
+
+def in_fixed_shape(
+    batch: Batch, max_tokens: int, multiple: int, *, pad_id: int, bos_id: int, eos_id: int
+) -> Batch:
+    """The batch with more padding, so that many batches share few shapes.
+
+    What is compiled or recorded for one shape must be made anew for every other. Both widths are
+    rounded up to a multiple, and rows are added until the batch is as large as the budget allows.
+    An added row is a sentence of no words: one sign on each side, so that attention has something
+    to attend to, and nothing to predict. The loss and its gradient stay what they were.
+
+    Args:
+        max_tokens: the budget that the batch was made with, of lengths rounded up likewise.
+        multiple: of positions.
+    """
+    n_src, n_tgt = (
+        -(-width // multiple) * multiple for width in (batch.src.size(1), batch.tgt.size(1) - 1)
+    )
+    given = len(batch.src)
+    rows = max(given, max_tokens // max(n_src, n_tgt))
+    src = torch.full((rows, n_src), pad_id)
+    tgt = torch.full((rows, n_tgt + 1), pad_id)  # the decoder reads one fewer
+    src[:given, : batch.src.size(1)], src[given:, 0] = batch.src, eos_id
+    tgt[:given, : batch.tgt.size(1)], tgt[given:, 0] = batch.tgt, bos_id
+    return Batch(src, tgt, batch.indices)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,15 @@ class TokenRows(Sequence[list[int]]):
         return np.diff(self.offsets)
 
 
+def lengths_of(rows: Sequence[list[int]], indices: Sequence[int]) -> list[int]:
+    """How many ids these rows have; of mapped rows none of the ids is read."""
+    if isinstance(rows, TokenRows):
+        first = np.asarray(indices, dtype=np.int64)
+        lengths: list[int] = (rows.offsets[first + 1] - rows.offsets[first]).tolist()
+        return lengths
+    return [len(rows[index]) for index in indices]
+
+
 class ArrayWriter:
     """A .npy file of one flat array that grows at its end; the memory it takes does not."""
 

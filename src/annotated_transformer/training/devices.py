@@ -13,6 +13,7 @@ from annotated_transformer.training.settings import Precision
 
 BYTES_A_PARAMETER = 16  # weight, gradient, two moments of Adam, in float32
 RATE_SIZE = 2048  # rows and columns of the matrices whose product shows the speed
+COPY_BYTES = 256 * 2**20  # far more than caches hold
 CPU_INFO = Path("/proc/cpuinfo")
 CGROUP = Path("/sys/fs/cgroup")
 CGROUP_LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of versions 2 and 1
@@ -86,6 +87,19 @@ def matrix_rate(device: torch.device, precision: Precision) -> float:
         (a @ b)[0, 0].item()  # waits for the device
         seconds.append(time.perf_counter() - began)
     return 2 * size**3 / min(seconds[1:])
+
+
+def copy_rate(device: torch.device) -> float:
+    """Bytes a second, read and written, of copying a large tensor: the best of three."""
+    source = torch.zeros(COPY_BYTES, dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+    seconds = []
+    for _ in range(4):
+        began = time.perf_counter()
+        target.copy_(source)
+        target[0].item()  # waits for the device
+        seconds.append(time.perf_counter() - began)
+    return 2 * COPY_BYTES / min(seconds[1:])
 
 
 def refuse_what_cannot_fit(model: TransformerConfig, device: torch.device) -> None:

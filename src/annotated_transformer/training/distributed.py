@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import torch
 from torch import Tensor, distributed, nn
 
 from annotated_transformer.errors import WorkError
+
+T = TypeVar("T")
 
 # How long a process waits for another. The others wait while the first reads and encodes the
 # corpus, for WMT14 longer than the ten minutes that NCCL waits by itself (gloo: thirty). One that
@@ -42,7 +44,7 @@ class Workers:
     def is_first(self) -> bool:
         return self.rank == 0
 
-    def share(self, dealt: Sequence[int]) -> Sequence[int]:
+    def share(self, dealt: Sequence[T]) -> Sequence[T]:
         """Those of some things that are dealt to this process, like cards."""
         return dealt[self.rank :: self.size]
 

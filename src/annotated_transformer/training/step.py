@@ -6,13 +6,14 @@ up to that of the whole batch. A mean of the parts' means would be another numbe
 equal budgets have unequal numbers of real tokens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from annotated_transformer.data import EncodedSplit, make_batch
+from annotated_transformer.data import Batch, EncodedSplit, make_batch
+from annotated_transformer.data.token_store import lengths_of
 from annotated_transformer.likelihood import teacher_forced
 from annotated_transformer.training.label_smoothing import projected_label_smoothing_loss
 from annotated_transformer.training.settings import TrainingConfig
@@ -51,11 +52,9 @@ def steps_of_epoch(batches: int, accumulate: int) -> int:
 
 def count_tokens(split: EncodedSplit, parts: Sequence[Part]) -> tuple[int, int]:
     """(target tokens to predict, source and target tokens together) of a step, without padding."""
-    source = target = 0
-    for part in parts:
-        for index in part.indices:
-            source += len(split.source[index])
-            target += len(split.target[index]) - 1  # its first sign is not predicted
+    indices = [index for part in parts for index in part.indices]
+    source = sum(lengths_of(split.source, indices))
+    target = sum(lengths_of(split.target, indices)) - len(indices)  # the first is not predicted
     return target, source + target
 
 
@@ -65,21 +64,24 @@ def add_gradients(
     split: EncodedSplit,
     parts: Sequence[Part],
     target_tokens: int,
+    batches: Iterable[Batch] | None = None,
 ) -> float:
     """Add the gradient of each part of a step to the model's.
 
     Args:
         parts: those that this process takes.
         target_tokens: of the whole step, whoever takes it.
+        batches: of these parts, where somebody has made them (`loading`); None makes them here.
 
     Returns:
         The smoothed loss, summed over the tokens of these parts, in nats.
     """
     losses = []
-    for part in parts:
+    if batches is None:
+        batches = (make_batch(split, part.indices, model.config.pad_id) for part in parts)
+    for part, batch in zip(parts, batches, strict=True):
         if settings.accumulate > 1:
             seed_dropout(settings.seed, part)
-        batch = make_batch(split, part.indices, model.config.pad_id)
         with matrix_precision(settings, model.device):
             hidden, answers = teacher_forced(model, batch)  # (tokens, d_model), (tokens,)
         if settings.precision == "bf16":

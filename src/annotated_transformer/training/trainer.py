@@ -7,6 +7,7 @@ a CPU with the same number of threads).
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
@@ -26,6 +27,7 @@ from annotated_transformer.training.checkpoints import (
 from annotated_transformer.training.distributed import ALONE, Workers
 from annotated_transformer.training.initial_gain import shrink_branches
 from annotated_transformer.training.journal import DIVERGED, Journal
+from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import (
     RunConfig,
@@ -129,6 +131,7 @@ class Trainer:
             self.settings.learning_rate,
             self.settings.decay,
         )
+        self.loader = Loader(config.model.pad_id, device, ahead=device.type == "cuda")
         self.state = RunState()
         self.stalled = False
         self.stop_asked: str | None = None
@@ -173,12 +176,16 @@ class Trainer:
         self.progress.begin(self.state.step, planned, self.settings.minutes, seconds)
         self.model.train()
         self._look_whether_stalled()
-        with asking_to_stop(self._ask_to_stop):
+        with closing(self.loader), asking_to_stop(self._ask_to_stop):
             while True:
                 batches = self.batches(self.state.epoch)
                 while self.state.batch < len(batches) and (done := self._done(planned)) < 1:
-                    state, accumulate = self.state, self.settings.accumulate
-                    self._step(parts_of_step(batches, state.epoch, state.batch, accumulate), done)
+                    epoch, first = self.state.epoch, self.state.batch
+                    parts = parts_of_step(batches, epoch, first, self.settings.accumulate)
+                    after = first + len(parts)
+                    following = parts_of_step(batches, epoch, after, self.settings.accumulate)
+                    self.loader.announce(self.train_split, self.workers.share(following))
+                    self._step(parts, done)
                     if self._checkpoint_is_due(len(batches)):
                         self._save()
                     if self._asked_to_stop():
@@ -253,8 +260,9 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         target_tokens, tokens = count_tokens(self.train_split, parts)
-        own = [parts[number] for number in self.workers.share(range(len(parts)))]
-        own_loss = add_gradients(self.model, self.settings, self.train_split, own, target_tokens)
+        split, own = self.train_split, self.workers.share(parts)
+        batches = [self.loader.batch(split, part) for part in own]
+        own_loss = add_gradients(self.model, self.settings, split, own, target_tokens, batches)
         own_cpu = process_cpu_seconds()
         loss, cpu_seconds = self.workers.sum_numbers([own_loss, own_cpu])
         self.journal.cpu_of_others = cpu_seconds - own_cpu

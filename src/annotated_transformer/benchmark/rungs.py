@@ -1,0 +1,280 @@
+"""The rungs of `benchmark ladder`: from the plain step to the fast one, one change at a time."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from annotated_transformer.attention import MultiHeadAttention, scaled_dot_product_attention
+from annotated_transformer.benchmark.contestants import adam
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import Batch, EncodedSplit, in_fixed_shape, token_batches
+from annotated_transformer.training.label_smoothing import label_smoothing_loss
+from annotated_transformer.training.loading import Loader
+from annotated_transformer.training.run_directory import RunConfig
+from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.training.step import (
+    Part,
+    add_gradients,
+    count_tokens,
+    matrix_precision,
+)
+from annotated_transformer.training.trainer import build_model
+from annotated_transformer.transformer import Transformer
+
+MULTIPLE = 16  # positions that widths are rounded up to in fixed shapes
+PARTS = 4  # that the rung with accumulated batches cuts a step into
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One way to take a training step.
+
+    Attributes:
+        name: to choose it by.
+        says: what is new in it.
+        bf16: matrix products in bfloat16.
+        fused_attention: PyTorch's kernels in place of Equation 1 in separate operations.
+        fused_adam: one kernel for all weights in place of several for each.
+        by_length: sentences of similar length share a batch, in place of any that come.
+        chunked_loss: only real positions are projected, some hundred at a time, as `train` does.
+        ahead: the next batch is made meanwhile.
+        parts: batches whose gradients make the step.
+        compiled: encoder and decoder by torch.compile.
+        fixed_shapes: batches in few shapes, each compiled for itself.
+        graphs: what is compiled is recorded and replayed as CUDA graphs.
+    """
+
+    name: str
+    says: str
+    bf16: bool = False
+    fused_attention: bool = False
+    fused_adam: bool = False
+    by_length: bool = False
+    chunked_loss: bool = False
+    ahead: bool = False
+    parts: int = 1
+    compiled: bool = False
+    fixed_shapes: bool = False
+    graphs: bool = False
+
+
+def rungs_on(device: torch.device) -> list[Rung]:
+    """The ladder, each rung the one before with one change; "parts" stands aside of it.
+
+    CUDA graphs exist on a GPU only.
+    """
+    plain = Rung("plain", "float32, Equation 1 in separate operations, all logits, plain Adam")
+    bf16 = replace(plain, name="bf16", says="matrix products in bfloat16", bf16=True)
+    attention = replace(bf16, name="attention", says="fused attention", fused_attention=True)
+    fused = replace(attention, name="adam", says="fused Adam", fused_adam=True)
+    length = replace(fused, name="length", says="batches by length: less padding", by_length=True)
+    loss = replace(
+        length, name="loss", says="real positions only, loss in chunks", chunked_loss=True
+    )
+    ahead = replace(loss, name="ahead", says="the next batch made meanwhile", ahead=True)
+    parts = replace(
+        ahead, name="parts", says=f"aside: the same step in {PARTS} accumulated parts", parts=PARTS
+    )
+    compiled = replace(ahead, name="compile", says="torch.compile", compiled=True)
+    shapes = replace(
+        compiled, name="shapes", says="few fixed shapes, each compiled", fixed_shapes=True
+    )
+    graphs = replace(shapes, name="graphs", says="CUDA graphs", graphs=True)
+    ladder = [plain, bf16, attention, fused, length, loss, ahead, parts, compiled, shapes]
+    return [*ladder, graphs] if device.type == "cuda" else ladder
+
+
+def plain_attend(
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    mask: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Equation 1 in separate operations: the teaching path, its weights thrown away."""
+    return scaled_dot_product_attention(queries, keys, values, mask)[0]
+
+
+def in_order_of_chance(
+    lengths: Sequence[tuple[int, int]], max_tokens: int, seed: int = 0
+) -> list[list[int]]:
+    """Batches within the same budget as `token_batches`, of sentences as chance brings them."""
+    widths = np.asarray(lengths, dtype=np.int64).reshape(-1, 2).max(axis=1)
+    batches: list[list[int]] = []
+    batch: list[int] = []
+    widest = 0
+    for index in np.random.default_rng(seed).permutation(len(widths)).tolist():
+        if (len(batch) + 1) * max(widest, int(widths[index])) > max_tokens:
+            batches.append(batch)
+            batch, widest = [], 0
+        batch.append(index)
+        widest = max(widest, int(widths[index]))
+    return [*batches, batch]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What every rung trains on.
+
+    Attributes:
+        config: the model.
+        split: encoded pairs.
+        max_tokens: of a step, a side.
+        steps: different steps that there are; they are taken over and over.
+    """
+
+    config: TransformerConfig
+    split: EncodedSplit
+    max_tokens: int
+    steps: int
+
+    def batches(self, rung: Rung) -> list[list[list[int]]]:
+        """The batches of each step: steps, their parts, the pairs of a part."""
+        budget = self.max_tokens // rung.parts
+        lengths = np.asarray(self.split.lengths, dtype=np.int64)
+        if rung.fixed_shapes:
+            lengths = -(-lengths // MULTIPLE) * MULTIPLE
+        table = [(int(n_src), int(n_tgt)) for n_src, n_tgt in lengths]
+        if rung.by_length:
+            batches = token_batches(table, budget, seed=0, epoch=0)
+        else:
+            batches = in_order_of_chance(table, budget)
+        wanted = self.steps * rung.parts
+        if len(batches) < wanted:
+            raise ValueError(
+                f"{wanted} batches of {budget:,} tokens are asked for, and the pairs fill only "
+                f"{len(batches)}: give more pairs or fewer steps."
+            )
+        return [batches[first : first + rung.parts] for first in range(0, wanted, rung.parts)]
+
+
+class RungSteps:
+    """Training steps as a rung takes them.
+
+    Args:
+        rung: how.
+        workload: on what.
+        device: where.
+
+    Attributes:
+        steps: the parts of each step.
+        model: what is trained.
+    """
+
+    def __init__(self, rung: Rung, workload: Workload, device: torch.device) -> None:
+        self.rung, self.workload, self.device = rung, workload, device
+        self.settings = TrainingConfig(
+            steps=1,
+            precision="bf16" if rung.bf16 else "fp32",
+            compile=rung.compiled and not rung.fixed_shapes,
+        )
+        self.model: Transformer = build_model(RunConfig(workload.config, self.settings, {}), device)
+        self.model.train()
+        if not rung.fused_attention:
+            for module in self.model.modules():
+                if isinstance(module, MultiHeadAttention):
+                    setattr(module, "attend", plain_attend)  # noqa: B010  (mypy: a method)
+        if rung.fixed_shapes:
+            mode = "reduce-overhead" if rung.graphs else None  # PyTorch's name for CUDA graphs
+            self.model.encoder.compile(dynamic=False, mode=mode)
+            self.model.decoder.compile(dynamic=False, mode=mode)
+        self.optimizer = adam(self.model) if rung.fused_adam else plain_adam(self.model)
+        batches = enumerate(workload.batches(rung))
+        self.steps = [
+            [Part(indices, number, place) for place, indices in enumerate(parts)]
+            for number, parts in batches
+        ]
+        self.loader = Loader(workload.config.pad_id, device, ahead=rung.ahead)
+
+    def take(self, number: int) -> float:
+        """Take a step; the mean smoothed loss of its target tokens, in nats."""
+        if self.rung.graphs:
+            torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
+        parts = self.steps[number % len(self.steps)]
+        split = self.workload.split
+        batches = [self.shaped(self.loader.batch(split, part)) for part in parts]
+        self.loader.announce(split, self.steps[(number + 1) % len(self.steps)])
+        target_tokens, _ = count_tokens(split, parts)
+        if self.rung.chunked_loss:
+            loss = add_gradients(self.model, self.settings, split, parts, target_tokens, batches)
+            loss /= target_tokens
+        else:
+            loss = self.whole_loss(*batches)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss
+
+    def whole_loss(self, batch: Batch) -> float:
+        """The loss by the logits of every position, padding too, and its gradient."""
+        src, tgt = batch.src.to(self.device), batch.tgt.to(self.device)
+        with matrix_precision(self.settings, self.device):
+            logits = self.model(src, tgt[:, :-1])  # (batch, n_tgt, V)
+        loss = label_smoothing_loss(
+            logits.float(), tgt[:, 1:], self.settings.label_smoothing, self.model.config.pad_id
+        )
+        loss.backward()  # type: ignore[no-untyped-call]
+        return float(loss.detach())
+
+    def shaped(self, batch: Batch) -> Batch:
+        """The batch in its fixed shape, where the rung has such."""
+        if not self.rung.fixed_shapes:
+            return batch
+        config = self.workload.config
+        return in_fixed_shape(
+            batch,
+            self.workload.max_tokens // self.rung.parts,
+            MULTIPLE,
+            pad_id=config.pad_id,
+            bos_id=config.bos_id,
+            eos_id=config.eos_id,
+        )
+
+    def padded_positions(self) -> int:
+        """Positions of all steps, both sides, padding counted."""
+        split, loader = self.workload.split, Loader(0, torch.device("cpu"), ahead=False)
+        batches = [self.shaped(loader.batch(split, part)) for parts in self.steps for part in parts]
+        return sum(batch.src.numel() + batch.tgt[:, 1:].numel() for batch in batches)
+
+
+def plain_adam(model: torch.nn.Module) -> torch.optim.Adam:
+    """The paper's Adam, one weight matrix after the other."""
+    return torch.optim.Adam(
+        model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, foreach=False, fused=False
+    )
+
+
+def timed_steps(
+    steps: RungSteps, warm_up: int, rounds: int, most_seconds: float, wait: Callable[[], None]
+) -> tuple[float, list[float], list[int], list[float]]:
+    """Let a rung take steps.
+
+    Args:
+        warm_up: steps that do not count; what is compiled is compiled in them.
+        rounds: steps that count.
+        most_seconds: for those that count; at least one is taken.
+        wait: until the device has done what it was given.
+
+    Returns:
+        Seconds of the warm-up; of each step that counts its seconds, its number and its loss.
+    """
+    seconds: list[float] = []
+    numbers: list[int] = []
+    losses: list[float] = []
+    with closing(steps.loader):
+        wait()
+        began = time.perf_counter()
+        for number in range(warm_up):
+            steps.take(number)
+        wait()
+        warm = time.perf_counter() - began
+        while len(seconds) < rounds and (not seconds or sum(seconds) < most_seconds):
+            number = warm_up + len(seconds)
+            began = time.perf_counter()
+            losses.append(steps.take(number))
+            wait()
+            seconds.append(time.perf_counter() - began)
+            numbers.append(number)
+    return warm, seconds, numbers, losses
