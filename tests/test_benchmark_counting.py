@@ -31,6 +31,11 @@ def small_model(**changes) -> tuple[TransformerConfig, Transformer, torch.Tensor
     return config, Transformer(config), src, tgt
 
 
+def kept_by(model: Transformer, src: torch.Tensor, tgt: torch.Tensor) -> int:
+    kept = kept_for_backward(lambda: model.decode(model.encode(src), tgt), model.parameters())
+    return kept[torch.float32]
+
+
 @pytest.mark.parametrize("changes", [{}, {"d_k": 4, "d_v": 16}, {"num_layers": 1, "d_ff": 8}])
 def test_operations_are_those_that_pytorch_counts(changes) -> None:
     config, model, src, tgt = small_model(**changes)
@@ -58,20 +63,17 @@ def test_the_papers_step() -> None:
 def test_what_autograd_keeps_is_what_is_counted() -> None:
     """To the byte, but for the masks, which the CPU's kernel keeps as numbers."""
     config, model, src, tgt = small_model()
-    kept = kept_for_backward(lambda: model.decode(model.encode(src), tgt), model.parameters())
+    kept = kept_by(model, src, tgt)
     counted = memory(config, sizes_of([(N_SRC, N_TGT)] * ROWS))["activations"]
     output = 4 * config.d_model * ROWS * N_TGT  # which the projection will keep
     masks = 4 * config.num_layers * ROWS * (N_SRC + N_TGT**2)
-    assert kept[torch.float32] + output - masks == counted
+    assert kept + output - masks == counted
 
 
 def test_dropout_is_counted() -> None:
     config, model, src, tgt = small_model(dropout=0.1)
     _, without, _, _ = small_model()
-    with_dropout, plain = (
-        kept_for_backward(lambda: one.decode(one.encode(src), tgt), one.parameters())[torch.float32]
-        for one in (model, without)
-    )
+    with_dropout, plain = (kept_by(one, src, tgt) for one in (model, without))
     sizes = sizes_of([(N_SRC, N_TGT)] * ROWS)
     assert with_dropout - plain == memory(config, sizes, dropout_item=4)["dropout"]
     assert memory(config, sizes)["dropout"] * 4 == with_dropout - plain
@@ -86,10 +88,7 @@ def test_weights_gradients_and_moments_are_what_training_holds() -> None:
     assert sum(4 * p.numel() for p in model.parameters()) == counted["weights"]
     assert sum(4 * p.grad.numel() for p in model.parameters()) == counted["gradients"]
     moments = [
-        value
-        for state in optimizer.state.values()
-        for key, value in state.items()
-        if key != "step"
+        value for state in optimizer.state.values() for key, value in state.items() if key != "step"
     ]
     assert sum(4 * value.numel() for value in moments) == counted["Adam's moments"]
 

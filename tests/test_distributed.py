@@ -55,9 +55,37 @@ def take_part(path: Path, rank: int, size: int, port: int, settings: dict) -> No
     path.with_suffix(f".{rank}.json").write_text(json.dumps(losses), "utf-8")
 
 
-def train_together(path: Path, size: int, settings: dict) -> None:
+def go_on(path: Path, rank: int, size: int, port: int, settings: dict) -> None:
+    """Take a run up from its checkpoint, to its end or to the step `until`."""
+    place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in place.items()}, MASTER_ADDR="127.0.0.1")
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    until = settings.pop("until")
+    with joined(torch.device("cpu")) as workers:
+        if size > 1 and not workers.is_first:
+            workers.wait()  # until the first has begun the run
+        trainer = build_trainer(path, letters_corpus(), workers, **settings)
+        if size > 1 and workers.is_first:
+            workers.wait()
+        trainer.resume()
+        workers.wait()
+        taken, step = [], trainer._step
+
+        def watched_step(parts, done):
+            taken.append([[part.epoch, part.place, *part.indices] for part in parts])
+            step(parts, done)
+            if trainer.state.step == until:
+                trainer.stop_asked = "the test"
+
+        trainer._step = watched_step
+        assert trainer.run() == (until is None)
+    path.with_suffix(f".{size}.{rank}.{until}.json").write_text(json.dumps(taken), "utf-8")
+
+
+def train_together(path: Path, size: int, settings: dict, part=take_part) -> None:
     port = free_port()
-    processes = [start(take_part, path, rank, size, port, dict(settings)) for rank in range(size)]
+    processes = [start(part, path, rank, size, port, dict(settings)) for rank in range(size)]
     for process in processes:
         process.join(120)
         assert process.exitcode == 0
@@ -96,6 +124,35 @@ def test_processes_take_the_steps_of_one(
     for rank in range(size):
         found = json.loads((tmp_path / f"many.{rank}.json").read_text("utf-8"))
         assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [(2, 1), (1, 2), (1, 3, 2)])
+def test_a_run_goes_on_with_another_number_of_processes(
+    tmp_path: Path, sizes: tuple[int, ...]
+) -> None:
+    """The same batches in the same order, one curve without a step in it, the same weights."""
+    settings = {**SETTINGS, "steps": 110, "checkpoint_every": 100}  # the curve has a line at 50
+    train_together(tmp_path / "whole", 1, {**settings, "until": None}, go_on)
+    stops = [37, 73][: len(sizes) - 1]
+    order = []
+    for size, until in zip(sizes, [*stops, None], strict=True):
+        train_together(tmp_path / "moved", size, {**settings, "until": until}, go_on)
+        seen = [
+            json.loads((tmp_path / f"moved.{size}.{rank}.{until}.json").read_text("utf-8"))
+            for rank in range(size)
+        ]
+        assert all(one == seen[0] for one in seen)
+        order += seen[0]
+    assert order == json.loads((tmp_path / "whole.1.0.None.json").read_text("utf-8"))
+    curves = [RunDirectory(tmp_path / name).read_metrics() for name in ("whole", "moved")]
+    lines = [[(line["event"], line["step"]) for line in curve] for curve in curves]
+    assert lines[0] == lines[1]
+    assert ("train", 50) in lines[0]
+    for alone, together in zip(*curves, strict=True):
+        assert together["loss"] == pytest.approx(alone["loss"], abs=1e-6)
+    whole, moved = weights_of(tmp_path / "whole"), weights_of(tmp_path / "moved")
+    for name, tensor in whole.items():
+        torch.testing.assert_close(moved[name], tensor, rtol=0, atol=1e-9)
 
 
 def test_a_step_must_have_a_batch_for_everyone(tmp_path: Path) -> None:

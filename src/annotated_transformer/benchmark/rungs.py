@@ -212,8 +212,10 @@ class RungSteps:
         src, tgt = batch.src.to(self.device), batch.tgt.to(self.device)
         with matrix_precision(self.settings, self.device):
             logits = self.model(src, tgt[:, :-1])  # (batch, n_tgt, V)
+        if self.rung.bf16:
+            logits = logits.float()  # the softmax is in float32 everywhere
         loss = label_smoothing_loss(
-            logits.float(), tgt[:, 1:], self.settings.label_smoothing, self.model.config.pad_id
+            logits, tgt[:, 1:], self.settings.label_smoothing, self.model.config.pad_id
         )
         loss.backward()  # type: ignore[no-untyped-call]
         return float(loss.detach())

@@ -13,9 +13,16 @@ from typing import Any
 import torch
 
 from annotated_transformer import __version__
-from annotated_transformer.cli.options import add_format, print_json, print_lines
+from annotated_transformer.cli.options import (
+    add_format,
+    counted,
+    positive,
+    print_json,
+    print_lines,
+)
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data.multi30k import multi30k
+from annotated_transformer.errors import WorkError
 from annotated_transformer.training.devices import (
     BYTES_A_PARAMETER,
     choose_device,
@@ -27,6 +34,7 @@ from annotated_transformer.training.devices import (
 )
 from annotated_transformer.transformer import Transformer
 
+CPU_RUN = "runs/multi30k_tiny_cpu.sh"
 OLDEST_PYTHON = (3, 11)
 GIGA = 1e9
 PRESETS = (("tiny", 10_000), ("small", 10_000), ("base", 37_000), ("big", 37_000))
@@ -41,11 +49,18 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         description="Look at Python, PyTorch, devices, memory, data and the lock; change nothing.",
     )
     parser.set_defaults(run=run)
+    parser.add_argument(
+        "--gpus",
+        type=positive,
+        help="only ask whether so many GPUs are here that PyTorch can use; if not, end with 1",
+    )
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look and report."""
+    if arguments.gpus is not None:
+        return look_for_gpus(arguments.gpus)
     report: dict[str, Any] = {
         "version": __version__,
         "python": python(),
@@ -62,6 +77,24 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(report)
     else:
         print_lines(as_text(report))
+    return 0
+
+
+def look_for_gpus(wanted: int) -> int:
+    """0 if there are so many.
+
+    Raises:
+        WorkError: if there are fewer; the sentence says what runs without them.
+    """
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if there < wanted:
+        why = "" if torch.version.cuda else " This PyTorch is built for the CPU alone."
+        raise WorkError(
+            f"this run needs {counted(wanted, 'CUDA GPU')}, and PyTorch finds {there} here.{why} "
+            f"Nothing was begun. What a CPU can do: bash {CPU_RUN}"
+        )
+    names = [torch.cuda.get_device_name(number) for number in range(there)]
+    print_lines([f"{counted(there, 'GPU')}: {', '.join(names)}"])
     return 0
 
 
