@@ -13,7 +13,13 @@ from torch.nn import functional
 from annotated_transformer.benchmark import contestants as benchmark_contestants
 from annotated_transformer.benchmark import peers
 from annotated_transformer.benchmark import training as benchmark_training
-from annotated_transformer.benchmark.contestants import OURS, OURS_BYTE_DROPOUT, PEERS, line_up
+from annotated_transformer.benchmark.contestants import (
+    COMPILED,
+    OURS,
+    OURS_BYTE_DROPOUT,
+    PEERS,
+    line_up,
+)
 from annotated_transformer.benchmark.training import count_operations, measure_training, speed_of
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
@@ -79,6 +85,34 @@ def test_nobody_sees_the_future(
     before, after = seen  # (n_tgt, 300)
     assert torch.equal(before[:4], after[:4])
     assert not torch.allclose(before[4:], after[4:])
+
+
+def test_compiled_everybody_takes_part_once_more(split: EncodedSplit) -> None:
+    """Nothing is compiled before a first step, so this costs nothing."""
+    everybody, missing = line_up(SMALL, split, CPU, compiled=True)
+    assert missing == []
+    plain = [one.name for one in everybody if COMPILED not in one.name]
+    again = [one.name.removesuffix(COMPILED) for one in everybody if COMPILED in one.name]
+    assert plain == [one.name for one in line_up(SMALL, split, CPU)[0]]
+    assert again == [name for name in plain if name != OURS_BYTE_DROPOUT]
+
+
+@pytest.mark.slow
+def test_a_compiled_peer_learns_the_same_batch(split: EncodedSplit) -> None:
+    torch.compiler.reset()
+    torch.manual_seed(0)
+    everybody, _ = line_up(SMALL, split, CPU, compiled=True)
+    indices = list(range(20))
+    for name in (OURS, "torch.nn.Transformer"):
+        torch.manual_seed(0)
+        plain, fast = (
+            next(one for one in everybody if (one.name, one.precision) == (wanted, "fp32"))
+            for wanted in (name, name + COMPILED)
+        )
+        for one in (plain, fast):
+            losses = [one.step(indices) for _ in range(8)]
+            assert 0.5 * math.log(300) < losses[0] < 2 * math.log(300), one.name
+            assert losses[-1] < losses[0], one.name
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

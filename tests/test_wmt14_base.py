@@ -98,7 +98,7 @@ def test_the_script_at_a_small_size(
     assert [step for step, _ in checkpoints] == [20, 30, 40, 50, 60]
     curve = RunDirectory(run_dir).read_metrics()
     losses = [line["loss"] for line in curve if line["event"] == "valid"]
-    assert losses[-1] < 4.5  # ln 300 is 5.7
+    assert losses[-1] < 5.2  # ln 300 is 5.7
     assert main(resume) == 0  # the script called twice
     capsys.readouterr()
     assert main([*evaluate, "--threads", "1", "--format", "json"]) == 0

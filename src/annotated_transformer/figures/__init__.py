@@ -18,6 +18,7 @@ from annotated_transformer.figures.heads import (
     touch_heads_at_word,
 )
 from annotated_transformer.figures.long_context import touch_long_context
+from annotated_transformer.figures.machine import draw_memory, draw_roofline
 from annotated_transformer.figures.matrices import (
     Panel,
     draw_attention_steps,
@@ -66,8 +67,10 @@ __all__ = [
     "draw_losses_by_part",
     "draw_maps",
     "draw_matrices",
+    "draw_memory",
     "draw_padding",
     "draw_reach",
+    "draw_roofline",
     "draw_scores_by_heads",
     "draw_shares_by_head",
     "draw_split",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import torch
 
+from annotated_transformer.benchmark.counting import sizes_of, step_operations
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import token_batches
 from annotated_transformer.decoding import beam_search
@@ -136,6 +137,23 @@ def training_flops(model: str, time: str, hours: float) -> Callable[[], Finding]
         )
 
     return compute
+
+
+def operations_of_a_step() -> Finding:
+    """Operations that the model needs for a step of the paper's batch, beside Table 2's cost."""
+    tokens = int(value("s5_1.batch_source_tokens"))
+    sizes = sizes_of([(27, 27)] * (tokens // 27))  # the length has next to no influence
+    parts = []
+    for name in ("base", "big"):
+        config = TransformerConfig.preset(name, VOCAB_SIZE)
+        operations = step_operations(config, sizes)
+        total = operations * value(f"s5_2.{name}_steps")
+        share = total / table_2_value(f"transformer_{name}", "flops")
+        parts.append(
+            f"{name}: {operations / 1e12:.1f} TFLOP a step, {scientific(total)} in all, "
+            f"{share:.0%} of Table 2's figure"
+        )
+    return Finding(f"counted at {tokens:,} tokens a side; {'; '.join(parts)}")
 
 
 def best_earlier(column: str, group: str | None = None) -> tuple[str, float]:

@@ -12,11 +12,12 @@ MEASURED, NOT_DONE = Treatment.MEASURED, Treatment.NOT_DONE
 WHY_ATTENTION = "01_why_attention"
 ATTENTION, MULTI_HEAD = "02_attention", "03_multi_head"  # the chapters there are
 POSITIONS = "04_positional_encoding"
+BASE_MODEL = "10_base_model"
 COMPLEXITY = "13_complexity"
 
 WMT = (
-    "training on WMT 2014: {cost:.0f} hours of one P100 by the paper's own figures; "
-    "chapter 10 will do it on a GPU"
+    "training on WMT 2014: {cost:.0f} hours of one P100 by the paper's own figures; chapter 10 has "
+    "the command and counts the cost, no GPU has run it yet"
 )
 BASE_COST = WMT.format(cost=numbers.paper_gpu_hours("base"))
 BIG_COST = WMT.format(cost=numbers.paper_gpu_hours("big"))

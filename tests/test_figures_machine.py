@@ -1,0 +1,36 @@
+"""The figures of the machine return what they draw."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+from annotated_transformer import figures
+
+
+@pytest.fixture(autouse=True)
+def closed() -> None:
+    yield
+    plt.close("all")
+
+
+def test_the_roof_is_the_lower_of_the_two() -> None:
+    shares = figures.draw_roofline({"sum": 0.5, "product": 300.0}, 1e15, 5e12, "a machine")
+    assert shares == {"sum": 0.5 * 5e12 / 1e15, "product": 1.0}
+    (axes,) = plt.gcf().axes
+    roof = axes.lines[0]
+    assert roof.get_ydata().max() == 1000  # TFLOP/s
+    points = {line.get_label(): float(line.get_ydata()[0]) for line in axes.lines[2:]}
+    assert points == {"sum": 2.5, "product": 1000.0}
+    assert "200" in axes.get_title(loc="left")
+
+
+def test_columns_are_the_sums_of_their_components() -> None:
+    columns = {
+        "a": {"weights": 1_000_000_000, "logits": 2_000_000_000},
+        "b": {"weights": 1_000_000_000, "logits": 500_000_000},
+    }
+    heights = figures.draw_memory(columns, [("card", 16e9)])
+    assert heights == {"a": 3.0, "b": 1.5}
+    (axes,) = plt.gcf().axes
+    tops = sorted(round(bar.get_y() + bar.get_height(), 6) for bar in axes.patches)
+    assert tops == [1.0, 1.0, 1.5, 3.0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["a", "b"]
