@@ -1,6 +1,7 @@
 """What a machine can do with a step (chapter 10): the roofline, and memory by what it is for."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def draw_memory(
             width=0.6,
             color=looks[number][0],
             hatch=HATCHES[number % len(HATCHES)],
-            edgecolor="white",
+            edgecolor="#4A4A4A",
             linewidth=0.6,
             label=component,
         )
@@ -93,7 +94,11 @@ def draw_memory(
     return dict(zip(columns, base.tolist(), strict=True))
 
 
-def _looks(count: int) -> list[tuple[str, object, str]]:
+def _looks(count: int) -> list[tuple[str, Any, str]]:
     """Colour, dash and marker for so many things; beyond the book's five the markers go on."""
-    more = (("#5C7F4A", "-", "P"), ("#A0622D", "--", "X"))
-    return [*CURVE_LOOKS, *more][:count]
+    looks: list[tuple[str, Any, str]] = [
+        *CURVE_LOOKS,
+        ("#5C7F4A", "-", "P"),
+        ("#A0622D", "--", "X"),
+    ]
+    return looks[:count]
