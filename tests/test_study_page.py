@@ -158,7 +158,6 @@ def test_the_committed_table_is_computed_again_from_the_files(name: str) -> None
     assert f"book/{name}_study" in (ROOT / "_toc.yml").read_text("utf-8")
     recorded = 0
     for row in plan.rows:
-        assert row.expect in page
         for beam in (plan.beam, *plan.more_beams):
             values = []
             for path in sorted((ROOT / "results" / "ablations" / name).glob(f"{row.name}_s*")):
@@ -171,5 +170,6 @@ def test_the_committed_table_is_computed_again_from_the_files(name: str) -> None
                 ]
             if values:
                 recorded += 1
+                assert row.expect in page
                 assert f"**{sum(values) / len(values):.2f}**" in page
     assert ("None of these runs has been recorded yet" in page) == (recorded == 0)
