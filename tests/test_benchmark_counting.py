@@ -14,9 +14,9 @@ from annotated_transformer.benchmark.counting import (
     sizes_of,
     step_operations,
 )
-from annotated_transformer.benchmark.live_memory import LiveMemory, kept_for_backward
 from annotated_transformer.benchmark.rungs import plain_attend
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.measurements import LiveBytes, kept_for_backward
 from annotated_transformer.transformer import Transformer
 
 BASE = TransformerConfig.preset("base", 37_000)
@@ -94,18 +94,18 @@ def test_weights_gradients_and_moments_are_what_training_holds() -> None:
 
 
 def test_live_memory_sees_what_comes_and_goes() -> None:
-    with LiveMemory() as live:
+    with LiveBytes() as bytes_of:
         a = torch.zeros(1000)  # 4,000 bytes
         view = a.view(10, 100)
         b = a + 1
         del b
         c = view * 2
-        assert live.now == 8000
+        assert bytes_of.live == 8000
         del a
-        assert live.now == 8000  # the view holds it
+        assert bytes_of.live == 8000  # the view holds it
         del view, c
-    assert live.now == 0
-    assert live.most == 8000
+    assert bytes_of.live == 0
+    assert bytes_of.peak == 8000
 
 
 @settings(max_examples=30, deadline=None)

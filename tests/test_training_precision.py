@@ -18,17 +18,20 @@ def losses_of(trainer, steps: int) -> list[float]:
     return found
 
 
+def types_behind_sublayers(trainer) -> set[torch.dtype]:
+    """What the residual connections give in one step."""
+    seen = set()
+    for module in trainer.model.modules():
+        if isinstance(module, ResidualConnection):
+            module.register_forward_hook(lambda _, __, output: seen.add(output.dtype))
+    losses_of(trainer, 1)
+    return seen
+
+
 def test_activations_are_in_16_bits_and_what_is_learned_in_32(tmp_path):
     """The embedding decides: one conversion there, and every sum and every norm after it has 16."""
     trainer = build_trainer(tmp_path, letters_corpus(), precision="bf16")
-    seen = []
-    for module in trainer.model.modules():
-        if isinstance(module, ResidualConnection):
-            module.register_forward_hook(lambda _, __, output: seen.append(output.dtype))
-    trainer.optimizer.zero_grad()
-    losses_of(trainer, 1)
-    assert seen
-    assert set(seen) == {torch.bfloat16}
+    assert types_behind_sublayers(trainer) == {torch.bfloat16}
     for parameter in trainer.model.parameters():
         assert parameter.dtype == torch.float32
         for moment in ("exp_avg", "exp_avg_sq"):
@@ -37,12 +40,7 @@ def test_activations_are_in_16_bits_and_what_is_learned_in_32(tmp_path):
 
 def test_in_32_bits_nothing_is_rounded(tmp_path):
     trainer = build_trainer(tmp_path, letters_corpus(), precision="fp32")
-    seen = []
-    for module in trainer.model.modules():
-        if isinstance(module, ResidualConnection):
-            module.register_forward_hook(lambda _, __, output: seen.append(output.dtype))
-    losses_of(trainer, 1)
-    assert set(seen) == {torch.float32}
+    assert types_behind_sublayers(trainer) == {torch.float32}
 
 
 def test_the_loss_falls_alike_in_both_precisions(tmp_path):

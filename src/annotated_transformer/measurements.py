@@ -1,14 +1,14 @@
 """What the chapters measure on any function of tensors: gap, dependence, cost, chain, memory."""
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.graph import Node
+from torch.autograd.graph import Node, saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 from torch.utils.flop_counter import FlopCounterMode
@@ -99,13 +99,20 @@ def peak_bytes(function: Callable[..., Any], *inputs: Tensor) -> int:
     keeps for a backward pass is alive until that has run. What one operation of PyTorch needs
     within itself is not seen. The count is exact and the same at every run, on every device.
     """
-    with _LiveBytes() as counter:
+    with LiveBytes() as counter:
         function(*inputs)
     return counter.peak
 
 
-class _LiveBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Adds a storage when an operation returns it, and takes it off when it is freed."""
+class LiveBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Inside `with`, the bytes of the tensors that are made.
+
+    A storage is added when an operation returns it, and taken off when it is freed.
+
+    Attributes:
+        live: bytes of the tensors made inside that still live.
+        peak: the largest that `live` has been.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -129,3 +136,29 @@ class _LiveBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _remove(self, identity: int, size: int) -> None:
         self._known.discard(identity)
         self.live -= size
+
+
+def kept_for_backward(
+    function: Callable[[], Any], besides: Iterable[Tensor] = ()
+) -> dict[torch.dtype, int]:
+    """Bytes that autograd keeps of `function()` until the backward pass, by type.
+
+    Tensors that share memory count once; those in `besides`, as the weights, do not count.
+    """
+    known = {tensor.untyped_storage().data_ptr() for tensor in besides}
+    kept: dict[int, tuple[torch.dtype, int, Tensor]] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in known:
+            # Held to the end, or its address would be given to another.
+            kept[storage.data_ptr()] = (tensor.dtype, storage.nbytes(), tensor)
+        return tensor
+
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        result = function()
+    del result
+    totals: dict[torch.dtype, int] = {}
+    for dtype, size, _ in kept.values():
+        totals[dtype] = totals.get(dtype, 0) + size
+    return totals

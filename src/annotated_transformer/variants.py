@@ -6,6 +6,7 @@ Each is the paper's part with one method changed. A configuration names them (`a
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -34,16 +35,8 @@ class AdditiveAttention(MultiHeadAttention):
     Arguments as in `MultiHeadAttention`.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_k: int | None = None,
-        d_v: int | None = None,
-        bias: bool = False,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(d_model, num_heads, d_k, d_v, bias, dropout)
+    def __init__(self, d_model: int, num_heads: int, *sizes: Any, **options: Any) -> None:
+        super().__init__(d_model, num_heads, *sizes, **options)
         width = self.query_projection.out_features // num_heads  # d_k
         self.vectors = nn.Parameter(torch.empty(num_heads, width).normal_(std=width**-0.5))
 

@@ -23,7 +23,8 @@ from annotated_transformer.benchmark.decoders import (
     line_up,
 )
 from annotated_transformer.benchmark.ports import NEVER
-from annotated_transformer.benchmark.training import Progress, quartiles, wait_for
+from annotated_transformer.benchmark.training import Progress, quartiles
+from annotated_transformer.training.devices import wait_for
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 Clock = Literal["wall", "processor"]

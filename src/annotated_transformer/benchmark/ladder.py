@@ -19,11 +19,11 @@ import torch
 
 from annotated_transformer.benchmark.counting import sizes_of, step_operations
 from annotated_transformer.benchmark.rungs import Rung, RungSteps, Workload, rungs_on, timed_steps
-from annotated_transformer.benchmark.training import quartiles, wait_for
+from annotated_transformer.benchmark.training import quartiles
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError
-from annotated_transformer.training.devices import copy_rate, has_bf16, matrix_rate
+from annotated_transformer.training.devices import copy_rate, has_bf16, matrix_rate, wait_for
 from annotated_transformer.training.settings import Precision
 from annotated_transformer.training.step import count_tokens
 

@@ -181,7 +181,7 @@ class RungSteps:
             mode = "reduce-overhead" if rung.graphs else None  # PyTorch's name for CUDA graphs
             self.model.encoder.compile(dynamic=False, mode=mode)
             self.model.decoder.compile(dynamic=False, mode=mode)
-        self.optimizer = adam(self.model) if rung.fused_adam else plain_adam(self.model)
+        self.optimizer = adam(self.model, rung.fused_adam)
         batches = enumerate(workload.batches(rung))
         self.steps = [
             [Part(indices, number, place) for place, indices in enumerate(parts)]
@@ -239,13 +239,6 @@ class RungSteps:
         split, loader = self.workload.split, Loader(0, torch.device("cpu"), ahead=False)
         batches = [self.shaped(loader.batch(split, part)) for parts in self.steps for part in parts]
         return sum(batch.src.numel() + batch.tgt[:, 1:].numel() for batch in batches)
-
-
-def plain_adam(model: torch.nn.Module) -> torch.optim.Adam:
-    """The paper's Adam, one weight matrix after the other."""
-    return torch.optim.Adam(
-        model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, foreach=False, fused=False
-    )
 
 
 def timed_steps(

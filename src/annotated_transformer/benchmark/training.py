@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from annotated_transformer.benchmark.contestants import OURS, PRECISIONS, Contestant, line_up
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, token_batches
-from annotated_transformer.training.devices import matrix_rate
+from annotated_transformer.training.devices import matrix_rate, wait_for
 from annotated_transformer.training.settings import Precision
 from annotated_transformer.training.step import Part, count_tokens
 
@@ -190,12 +190,6 @@ def timed(
     loss = step(indices)
     wait_for(device)
     return time.perf_counter() - began, loss
-
-
-def wait_for(device: torch.device) -> None:
-    """Until a GPU has done what it was given; a CPU always has."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def count_operations(one: Contestant, indices: Sequence[int]) -> float:

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from annotated_transformer.ablation.differences import t_975
 from annotated_transformer.experiments.layers_compared import Layer, exponent
 from annotated_transformer.restricted import restricted_attention
+from annotated_transformer.training.devices import wait_for
 
-# The 97.5 % quantile of Student's t with 1, 2, ..., 10 degrees of freedom.
-T_QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+MOST_POINTS = 12  # of one fit
 
 
 def restricted(d: int, r: int, tile: int | None = None) -> Layer:
@@ -71,10 +72,10 @@ def fit_power(sizes: Sequence[float], values: Sequence[float]) -> Fit:
         ValueError: there are fewer or more points, or one is not above 0.
     """
     free = len(sizes) - 2  # degrees of freedom: the points, less the two numbers of a line
-    if not 1 <= free <= len(T_QUANTILES) or len(sizes) != len(values):
+    if not 1 <= free <= MOST_POINTS - 2 or len(sizes) != len(values):
         raise ValueError(
             f"{len(sizes)} sizes and {len(values)} values were given: an interval needs from 3 to "
-            f"{len(T_QUANTILES) + 2} of both."
+            f"{MOST_POINTS} of both."
         )
     if min(*sizes, *values) <= 0:
         raise ValueError("a power of a size has a logarithm: sizes and values must be above 0.")
@@ -84,7 +85,7 @@ def fit_power(sizes: Sequence[float], values: Sequence[float]) -> Fit:
     x, y = x - x.mean(), y - y.mean()
     residuals = y - slope * x
     error = math.sqrt(float(residuals @ residuals) / free / float(x @ x))
-    half = T_QUANTILES[free - 1] * error
+    half = t_975(free) * error
     return Fit(slope, slope - half, slope + half)
 
 
@@ -128,15 +129,10 @@ def seconds_on(
     for turn in range(6):
         for place, x in enumerate(inputs):
             for name, layer in layers.items():
-                _wait_for(device)
+                wait_for(torch.device(device))
                 start = perf_counter()
                 layer(x)
-                _wait_for(device)
+                wait_for(torch.device(device))
                 if turn:  # the first one prepares its operations
                     best[name][place] = min(best[name][place], perf_counter() - start)
     return best
-
-
-def _wait_for(device: str) -> None:
-    if device.startswith("cuda"):
-        torch.cuda.synchronize()

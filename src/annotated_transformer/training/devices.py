@@ -102,6 +102,12 @@ def copy_rate(device: torch.device) -> float:
     return 2 * COPY_BYTES / min(seconds[1:])
 
 
+def wait_for(device: torch.device) -> None:
+    """Until a GPU has done what it was given; a CPU always has."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
 def refuse_what_cannot_fit(model: TransformerConfig, device: torch.device) -> None:
     """Say that a model is too large before it is built.
 
