@@ -203,6 +203,17 @@ def test_the_initial_gain_shrinks_the_four_matrices_of_the_branches_alone(tmp_pa
     assert changed == 2 + 2 + 2 * 2 + 2  # the encoder's layer, and the decoder's
 
 
+def test_a_branch_has_two_such_matrices_and_so_begins_at_the_gain_squared(tmp_path, corpus):
+    plain = build_trainer(tmp_path / "plain", corpus).model.eval()
+    shrunk = build_trainer(tmp_path / "shrunk", corpus, init_gain=0.5).model.eval()
+    x = torch.randn(2, 5, plain.config.d_model)
+    for branch in (
+        lambda model: model.encoder.layers[0].self_attention(x, x, x),
+        lambda model: model.encoder.layers[0].feed_forward(x),
+    ):
+        torch.testing.assert_close(branch(shrunk), branch(plain) / 4)
+
+
 # --- the loop
 
 

@@ -29,8 +29,9 @@ def test_large_blocks_are_taken_from_the_system_once() -> None:
         command = [sys.executable, "-c", BLOCKS, how]
         return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
-    assert faults("keep") < 200
-    assert faults("leave") > 300  # 20 blocks of 10,240 pages, or of 20 huge ones
+    kept, left = faults("keep"), faults("leave")
+    assert left > 300  # 20 blocks of 10,240 pages, or of 20 huge ones
+    assert kept < left / 10  # none, or those of one block where the first was too small to serve
 
 
 def test_another_system_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,17 @@ def test_untied_matrices_are_three():
     assert model.num_parameters() == small().num_parameters() + 2 * 11 * 8
 
 
+def test_untied_matrices_begin_at_the_same_strength():
+    config = TransformerConfig(vocab_size=3000, d_model=64, num_layers=1, tie_embeddings=False)
+    model = Transformer(config)
+    for matrix in (
+        model.source_embedding.table.weight,
+        model.target_embedding.table.weight,
+        model.projection.weight,
+    ):
+        assert float(matrix.detach().std()) == pytest.approx(64**-0.5, rel=0.02)
+
+
 def test_logits_are_the_hidden_states_times_the_table_not_scaled():
     model = small()
     hidden = torch.randn(2, 3, 8, dtype=torch.float64)

@@ -136,7 +136,7 @@ class TransformerConfig:
     def count_parameters(self) -> int:
         """How many numbers a model of this configuration learns, without building it."""
         d, h = self.d_model, self.num_heads
-        d_k, d_v = self.d_k or d // h, self.d_v or d // h
+        d_k, d_v = self.head_widths
         attention = 2 * d * h * d_k + 2 * d * h * d_v
         if self.attention_bias:
             attention += 2 * h * d_k + h * d_v + d
@@ -157,6 +157,12 @@ class TransformerConfig:
             + matrices * self.vocab_size * d
             + tables
         )
+
+    @property
+    def head_widths(self) -> tuple[int, int]:
+        """d_k and d_v: of a key and of a value in one head; d_model / h each, in the paper."""
+        even = self.d_model // self.num_heads
+        return self.d_k or even, self.d_v or even
 
     @property
     def depths(self) -> tuple[int, int]:

@@ -38,6 +38,8 @@ class Transformer(nn.Module):
         self.apply(initialise)
         if config.tie_embeddings:
             self.projection.weight = source_table.weight  # one matrix in three places, section 3.4
+        else:  # it begins as the shared one would: only the sharing is taken away
+            nn.init.normal_(self.projection.weight, std=config.d_model**-0.5)
 
     def forward(
         self,

@@ -59,7 +59,7 @@ def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
     Args:
         queries: (..., n_queries, width).
         keys: (..., n_keys, width).
-        vector: v, (width,).
+        vector: v, (width,), or (..., width, 1) for one of each head.
     """
     hidden = torch.tanh(queries[..., :, None, :] + keys[..., None, :, :])
     return hidden @ vector  # from (..., n_queries, n_keys, width)

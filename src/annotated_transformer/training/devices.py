@@ -106,6 +106,8 @@ def wait_for(device: torch.device) -> None:
     """Until a GPU has done what it was given; a CPU always has."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
 
 
 def refuse_what_cannot_fit(model: TransformerConfig, device: torch.device) -> None:

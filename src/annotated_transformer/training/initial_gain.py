@@ -13,7 +13,11 @@ from annotated_transformer.transformer import Transformer
 
 
 def shrink_branches(model: Transformer, gain: float) -> None:
-    """Multiply W^V, W^O, W_1 and W_2 of every sub-layer by `gain`, in place."""
+    """Multiply W^V, W^O, W_1 and W_2 of every sub-layer by `gain`, in place.
+
+    Two of them follow each other in a branch, so that what it adds begins at gain squared: with a
+    gain of a half, at a quarter.
+    """
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):
             shrunk = (module.value_projection, module.output_projection)
