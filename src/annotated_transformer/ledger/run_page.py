@@ -1,6 +1,5 @@
 """book/multi30k_run.md: the recorded runs on Multi30k, every figure from results/."""
 
-import json
 import re
 from collections.abc import Sequence
 from statistics import median
@@ -97,13 +96,15 @@ def _run_part(run: RecordedRun) -> list[str]:
 
 
 def by_settings(runs: Sequence[RecordedRun]) -> list[list[RecordedRun]]:
-    """The runs in groups that differ in nothing but the seed, each group in the order given."""
+    """The runs in groups that differ in nothing but the seed, each group in the order given.
+
+    What an older record does not name, because no option changed it yet, is at its default.
+    """
     groups: dict[str, list[RecordedRun]] = {}
     for run in runs:
-        training = dict(run.configuration["training"])
-        training.pop("seed", None)
-        settings = json.dumps([run.configuration["model"], training], sort_keys=True)
-        groups.setdefault(settings, []).append(run)
+        model = TransformerConfig(**run.configuration["model"])
+        training = TrainingConfig(**{**run.configuration["training"], "seed": 0})
+        groups.setdefault(repr((model, training)), []).append(run)
     return list(groups.values())
 
 
