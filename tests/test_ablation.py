@@ -4,6 +4,7 @@ import math
 import shutil
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -167,8 +168,14 @@ def test_the_rows_of_table_3_change_their_base_by_the_papers_factors(name: str) 
             (ours.num_layers / base.num_layers, theirs.num_layers / papers.num_layers),
             (ours.d_model / base.d_model, theirs.d_model / papers.d_model),
             (ours.d_ff / base.d_ff, theirs.d_ff / papers.d_ff),
-            (key_width(ours) / key_width(base), key_width(theirs) / key_width(papers)),
-            (value_width(ours) / value_width(base), value_width(theirs) / value_width(papers)),
+            (
+                ours.head_widths[0] / base.head_widths[0],
+                theirs.head_widths[0] / papers.head_widths[0],
+            ),
+            (
+                ours.head_widths[1] / base.head_widths[1],
+                theirs.head_widths[1] / papers.head_widths[1],
+            ),
             (ours.dropout / base.dropout, theirs.dropout / papers.dropout),
             (ours.num_heads, theirs.num_heads),
             (ours.positions, theirs.positions),
@@ -187,12 +194,43 @@ def sizes_of(plan: Plan, row: Row) -> TransformerConfig:
     return TransformerConfig.preset(asked["preset"], 100, **changes)
 
 
-def key_width(config: TransformerConfig) -> int:
-    return config.d_k or config.d_model // config.num_heads
+# What each row changes that Table 3 does not have: of the model, then of the training.
+BESIDES_TABLE_3: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "no-positions": ({"positions": "none"}, {}),
+    "no-scaling": ({"attention": "dot-product"}, {}),
+    "no-scaling-1-head": ({"num_heads": 1, "attention": "dot-product"}, {}),
+    "additive": ({"attention": "additive"}, {}),
+    "no-residual": ({"residual": False}, {}),
+    "no-norm": ({"norm": "none"}, {}),
+    "no-residual-no-norm": ({"residual": False, "norm": "none"}, {}),
+    "pre-norm": ({"norm": "pre"}, {}),
+    "init-gain-1": ({}, {"init_gain": 1.0}),
+    "pre-norm-gain-1": ({"norm": "pre"}, {"init_gain": 1.0}),
+    "no-norm-gain-1": ({"norm": "none"}, {"init_gain": 1.0}),
+    "no-residual-no-norm-gain-1": ({"residual": False, "norm": "none"}, {"init_gain": 1.0}),
+    "warmup-40": ({}, {"warmup": 40}),
+    "no-warmup": ({}, {"warmup": 1}),
+    "pre-norm-no-warmup": ({"norm": "pre"}, {"warmup": 1}),
+    "untied": ({"tie_embeddings": False}, {}),
+    "no-embedding-scale": ({"embedding_scale": False}, {}),
+    "encoder-5-decoder-1": ({"num_layers": 5, "decoder_layers": 1}, {}),
+    "encoder-1-decoder-5": ({"num_layers": 1, "decoder_layers": 5}, {}),
+}
 
 
-def value_width(config: TransformerConfig) -> int:
-    return config.d_v or config.d_model // config.num_heads
+@pytest.mark.parametrize("name", TABLE_3_PLANS)
+def test_the_other_rows_change_what_they_name_and_nothing_else(name: str) -> None:
+    plan = load_plan(name)
+    base = sizes_of(plan, plan.row("base"))
+    others = [row for row in plan.rows if not row.table3]
+    assert others
+    assert {row.name for row in others} <= set(BESIDES_TABLE_3)
+    for row in others:
+        model, training = BESIDES_TABLE_3[row.name]
+        assert sizes_of(plan, row) == replace(base, **model), row.name
+        of_model = (*MODEL_OPTIONS, "preset")
+        rest = {key: value for key, value in row.change.items() if key not in of_model}
+        assert rest == training, row.name
 
 
 @pytest.mark.parametrize("name", TABLE_3_PLANS)

@@ -83,6 +83,15 @@ def test_a_small_difference_is_called_chance(plan: Plan) -> None:
     assert "−0.70\n" in alone
 
 
+def test_the_commits_that_trained_are_named(plan: Plan) -> None:
+    base, slow = plan.choose(["base", "rate-1e-3"], 1)
+    later = {"commit": "2" * 40, "changed": True}
+    page = make_study_page(
+        plan, [record(base, 34.0), replace(record(slow, 30.0), code_version=later)]
+    )
+    assert "of commit `1` (base); `2222222` with changes (rate-1e-3)." in page
+
+
 def test_a_record_of_another_command_is_noticed(plan: Plan) -> None:
     (task,) = plan.choose(["dropout-0.1"], None)
     run = record(task, 34.0)
@@ -91,6 +100,14 @@ def test_a_record_of_another_command_is_noticed(plan: Plan) -> None:
     assert "another command than the plan's" in problem
     (problem,) = problems_of_study(plan, [replace(run, name="other_s0")])
     assert "not in the plan" in problem
+
+
+def test_a_search_that_was_planned_later_and_has_no_score_is_named(plan: Plan) -> None:
+    more = replace(plan, more_beams=(8,))
+    (task,) = plan.choose(["base"], 1)
+    assert "  - not scored\n" in make_study_page(more, [record(task, 34.0)])
+    (problem,) = problems_of_study(more, [record(task, 34.0)])
+    assert "base_s0 lacks the planned score of its beam-8 translations" in problem
 
 
 # --- a plan that mirrors Table 3 ------------------------------------------------------------------
@@ -125,6 +142,25 @@ def test_a_plan_of_table_3_shows_the_papers_figures_beside_what_is_expected(tabl
     assert "  - 5.29 (+0.37); 24.9 (−0.9)\n" in page  # row A1 of the paper
     assert "  - 4.92; 25.8\n" in page  # its base
     assert page.count("  - not there\n") == sum(not row.table3 for row in table3.rows)
+
+
+def test_where_a_seed_failed_the_others_get_no_difference(table3: Plan) -> None:
+    """They are a choice of the lucky."""
+    base = scored(table3, "base", [(50.0, 52.0, 1.4), (51.0, 53.0, 1.4)])
+    lucky = scored(table3, "no-norm", [(20.0, 21.0, 2.0), (22.0, 23.0, 2.0)])
+    failed = record(table3.choose(["no-norm"], 3)[2], None)
+    page = make_study_page(table3, [*base, *lucky, failed])
+    assert "  - **21.00** (20.00, 22.00) where it ended well; 1 of 3 failed\n" in page
+    assert "−29.5" not in page
+
+
+def test_what_the_margin_stands_for_follows_from_the_records(table3: Plan) -> None:
+    base = scored(table3, "base", [(50.0, 52.0, 1.4), (51.0, 53.0, 1.4)])
+    one = scored(table3, "heads-4", [(50.0, 52.0, 1.4)])
+    two = scored(table3, "heads-1", [(40.0, 42.0, 1.4), (43.0, 44.0, 1.4)])
+    assert "spread is assumed everywhere" in make_study_page(table3, [*base, *one])
+    assert "where it has one" in make_study_page(table3, [*base, *one, *two])
+    assert "by Welch's formula" in make_study_page(table3, [*base, *two])
 
 
 def test_each_search_perplexity_and_the_paper_have_a_column(table3: Plan) -> None:

@@ -53,7 +53,12 @@ def differences(plan: Plan, values: Mapping[str, Sequence[float]]) -> list[Found
 
     Args:
         values: the figures of each row by its name, one a seed; rows without any are left out.
+
+    Returns:
+        One a row; none where the base has no figure.
     """
+    if BASE not in values:
+        return []
     groups = [list(group) for group in values.values()]
     spread, freedom = pooled_deviation(groups)
     base = values[BASE]

@@ -1,7 +1,7 @@
 """book/PLAN_study.md: the runs of a plan beside each other, their figures from results/."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from annotated_transformer.ablation.differences import (
@@ -39,6 +39,12 @@ ONE_SPREAD = (
 OWN_SPREADS = (
     "\"±\" is half a 95 % interval, by Welch's formula: the row's own seeds and those of the base "
     "tell how much a seed alone changes, and so few make it wide."
+)
+
+SOME_OWN_SPREADS = (
+    '"±" is half a 95 % interval. Where a row has several seeds it is Welch\'s, from its own '
+    "spread and that of the base; where it has one, the rows with several tell how much a seed "
+    "alone changes."
 )
 
 LOSSES = """\
@@ -88,7 +94,7 @@ def make_study_page(plan: Plan, runs: Sequence[RecordedRun]) -> str:
         parts += ["None of these runs has been recorded yet; this is the plan.", ""]
         return "\n".join([*parts, _plan_table(plan)]).rstrip() + "\n"
     score = SCORES[plan.protocol].format(search=search_of(plan.beam))
-    interval = OWN_SPREADS if seeds_everywhere(plan) else ONE_SPREAD
+    interval = _interval(study)
     parts += [
         textwrap.fill(READING.format(score=score, interval=interval), 100, break_on_hyphens=False),
         "",
@@ -98,7 +104,7 @@ def make_study_page(plan: Plan, runs: Sequence[RecordedRun]) -> str:
         "",
         PERPLEXITIES if mirrors_table3(plan) else LOSSES,
     ]
-    parts += [_signatures(runs, plan), ""]
+    parts += [_signatures(runs, plan), "", _commits(study), ""]
     if waiting := missing_tasks(plan, runs):
         names = ", ".join(f"`{task.name}`" for task in waiting)
         parts += [f"Planned and not yet recorded: {names}.", ""]
@@ -130,9 +136,9 @@ def search_of(beam: int) -> str:
     return "greedy" if beam == 1 else f"beam-{beam}"
 
 
-def seeds_everywhere(plan: Plan) -> bool:
-    """Whether every row is to have several seeds, so that each tells its own spread."""
-    return all(row.seeds > 1 for row in plan.rows)
+def seeds_everywhere(scores: Mapping[str, Sequence[float]]) -> bool:
+    """Whether every row has several scores, so that each tells its own spread."""
+    return len(scores) > 1 and all(len(values) > 1 for values in scores.values())
 
 
 def mirrors_table3(plan: Plan) -> bool:
@@ -169,12 +175,28 @@ def problems_of_study(plan: Plan, runs: Sequence[RecordedRun]) -> list[str]:
                 f"results/ablations/{plan.name}/{run.name} was made by another command than the "
                 "plan's: change neither after a run."
             )
+        elif run.status == "finished":
+            problems += [
+                f"results/ablations/{plan.name}/{run.name} lacks the planned score of its "
+                f"{search_of(beam)} translations."
+                for beam in task.beams
+                if score_of(plan, run, beam) is None
+            ]
     return problems
+
+
+def _interval(study: Study) -> str:
+    """What "±" stands for, which depends on how many seeds the rows have."""
+    scores = study.scores(study.plan.beam)
+    if seeds_everywhere(scores):
+        return OWN_SPREADS
+    several = any(len(values) > 1 for name, values in scores.items() if name != BASE)
+    return SOME_OWN_SPREADS if several else ONE_SPREAD
 
 
 def _spread(study: Study) -> str:
     scores = study.scores(study.plan.beam)
-    own = seeds_everywhere(study.plan)
+    own = seeds_everywhere(scores)
     spread, freedom = pooled_deviation([scores[BASE]] if own else list(scores.values()))
     if not freedom:
         row = "The base has no" if own else "No row has"
@@ -221,15 +243,20 @@ def _headings(plan: Plan) -> list[str]:
 
 
 def _scores(row: Row, found: Found | None, runs: Sequence[RecordedRun]) -> str:
-    """The mean, its difference to the base with the margin, and how many failed."""
+    """The mean, its difference to the base with the margin, and how many failed.
+
+    Where some failed, the others are a choice of the lucky: they get no difference.
+    """
     failed = sum(run.status != "finished" for run in runs)
     told = [f"{failed} of {len(runs)} failed"] if failed else []
     if found is None:
-        return told[0]
+        return told[0] if told else "not scored"
     mean = f"**{found.mean:.2f}**"
     if len(found.values) > 1:
         mean += f" ({', '.join(f'{value:.2f}' for value in found.values)})"
-    if row.change:
+    if failed:
+        mean += " where it ended well"
+    elif row.change:
         difference = signed(found.difference, 2)
         if found.margin is not None:
             difference += f" ± {found.margin:.2f}" + ("" if found.decided else ", may be chance")
@@ -280,6 +307,20 @@ def _signatures(runs: Sequence[RecordedRun], plan: Plan) -> str:
     return f"All scores on {plan.split}, {searches}: " + ", ".join(
         f"`{one}`" for one in sorted(found)
     )
+
+
+def _commits(study: Study) -> str:
+    """Which code trained which rows: between two commits more may differ than the row's change."""
+    rows_by_commit: dict[str, list[str]] = {}
+    for name, runs in study.by_row.items():
+        for run in runs:
+            code = run.code_version
+            commit = f"`{code['commit'][:7]}`" + (" with changes" if code.get("changed") else "")
+            rows = rows_by_commit.setdefault(commit, [])
+            if name not in rows:
+                rows.append(name)
+    told = [f"{commit} ({', '.join(rows)})" for commit, rows in rows_by_commit.items()]
+    return f"Trained by the code of commit {'; '.join(told)}."
 
 
 def _plan_table(plan: Plan) -> str:
