@@ -10,6 +10,7 @@
 # Departs from the paper: data, vocabulary of 16,000, dropout 0.3, weights of the best validation.
 set -euo pipefail
 cd "$(dirname "$0")/.."  # the run lies in runs/tatoeba_base_gpu/
+if [ -d .venv/bin ]; then export PATH="$PWD/.venv/bin:$PATH"; fi  # activated or not
 run=runs/tatoeba_base_gpu
 
 # Ends here, with a sentence, where there are fewer GPUs.

@@ -20,7 +20,8 @@ from annotated_transformer.benchmark.contestants import (
     PEERS,
     line_up,
 )
-from annotated_transformer.benchmark.training import count_operations, measure_training, speed_of
+from annotated_transformer.benchmark.counting import real_sizes, step_operations
+from annotated_transformer.benchmark.training import measure_training, speed_of
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, Vocabulary, encode_split, generate_corpus
@@ -147,17 +148,35 @@ def test_the_row_at_the_defaults_has_pytorchs_dropout(
     assert departs == [False, False, True, True]
 
 
-def test_operations_are_those_of_the_model(split: EncodedSplit) -> None:
-    """At least the products with every weight matrix, three times (forward and two gradients)."""
-    ours = line_up(SMALL, split, CPU)[0][0]
-    indices = list(range(40))
-    counted = count_operations(ours, indices)
-    tokens = sum(len(split.source[i]) for i in indices)
-    targets = sum(len(split.target[i]) - 1 for i in indices)
-    d, ff = SMALL.d_model, SMALL.d_ff
-    weights = SMALL.num_layers * (tokens * (4 * d * d + 2 * d * ff) + targets * (6 * d * d))
-    logits = targets * d * SMALL.vocab_size
-    assert 6 * (weights + logits) < counted < 6 * 3 * (weights + logits)
+def test_the_share_is_of_the_models_operations_and_nobody_takes_a_step_more(
+    split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock in which every step takes two seconds, at a peak of a million operations."""
+    monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
+    monkeypatch.setattr(benchmark_training, "matrix_rate", lambda device, precision: 1e6)
+    taken: list[tuple[str, str, tuple[int, ...]]] = []
+
+    def dummy(name: str, precision: Any) -> benchmark_contestants.Contestant:
+        def step(indices: Any) -> float:
+            taken.append((name, precision, tuple(indices)))
+            return 0.0
+
+        return benchmark_contestants.Contestant(name, precision, step)
+
+    dummies = [dummy(OURS, "fp32"), dummy(OURS, "bf16"), dummy("theirs", "fp32")]
+    monkeypatch.setattr(benchmark_training, "line_up", lambda *given: (dummies, []))
+
+    def two_seconds(step: Any, indices: Any, device: torch.device) -> tuple[float, float]:
+        return 2.0, step(indices)
+
+    monkeypatch.setattr(benchmark_training, "timed", two_seconds)
+    report = measure_training("tiny", split, 300, 512, 1, CPU)
+    rounds = benchmark_training.WARM_UP + 1
+    for who in ((OURS, "fp32"), (OURS, "bf16"), ("theirs", "fp32")):
+        assert len([one for one in taken if one[:2] == who]) == rounds
+    operations = step_operations(SMALL, real_sizes(split, taken[-1][2]))
+    assert report.operations == operations
+    assert report.share_of_peak == {"fp32": operations / 2e6, "bf16": operations / 2e6}
 
 
 def test_ratio_is_that_of_each_round() -> None:
@@ -198,6 +217,29 @@ def test_report_has_everybody(split: EncodedSplit, monkeypatch: pytest.MonkeyPat
     assert "not installed" in text
     written = json.loads(json.dumps(report.to_dict()))
     assert {OURS, OURS_BYTE_DROPOUT} <= {speed["name"] for speed in written["speeds"]}
+
+
+def test_the_best_precision_is_that_of_the_most_tokens_a_second(
+    split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not that of the shortest median time, which may be another: 2 s in fp32, 1.9 in bf16."""
+    monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
+    monkeypatch.setattr(devices, "RATE_SIZE", 64)
+    for name in list(PEERS):
+        monkeypatch.delitem(PEERS, name)
+    took = [[1.0, 3.0], [1.9, 1.9], [9.0, 9.0], [9.0, 9.0]]  # of ours and --byte-dropout
+    calls: dict[object, int] = {}
+
+    def timed(step: object, *_: object) -> tuple[float, float]:
+        number = calls[step] = calls.get(step, -1) + 1
+        return took[list(calls).index(step)][number % 2], 5.0
+
+    monkeypatch.setattr(benchmark_training, "timed", timed)
+    monkeypatch.setattr(benchmark_training, "count_tokens", lambda *_: (0, 1000))
+    report = measure_training("tiny", split, 300, 512, 2, CPU)
+    best = report.best_of(OURS)
+    assert (best.precision, best.ours_is) == ("fp32", 1.0)
+    assert best.tokens_per_second == pytest.approx((1000 + 1000 / 3) / 2)
 
 
 def test_command_says_what_it_can_measure(capfd: pytest.CaptureFixture[str]) -> None:

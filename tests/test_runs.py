@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.benchmark.counting import memory, sizes_of
 from annotated_transformer.cli import build_parser
 from annotated_transformer.cli.doctor import CPU_RUN
-from annotated_transformer.cli.train import TRAINING_OPTIONS
+from annotated_transformer.cli.train import MODEL_OPTIONS, TRAINING_OPTIONS
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training import TrainingConfig
+from annotated_transformer.training.departures import training_departures
+from annotated_transformer.training.label_smoothing import LOSS_CHUNK
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = sorted((ROOT / "runs").glob("*.s*"))
@@ -49,6 +53,32 @@ def test_a_script_parses_and_says_what_to_expect(path: Path) -> None:
     for word in ("# Usage:", "# Time:", "# Score:"):
         assert word in text
     assert os.access(path, os.X_OK)
+
+
+# How a script says what departs from the paper.
+DEPARTURES = {
+    "norm": "norms first",
+    "learning_rate": "a peak rate of",
+    "decay": "a linear decay",
+    "byte_dropout": "byte dropout",
+    "final": "weights of the best validation",
+}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_a_script_names_what_departs_from_the_paper(path: Path) -> None:
+    [begun] = [
+        vars(build_parser().parse_args(command))
+        for command in commands(path)
+        if command[0] == "train" and "--resume" not in command
+    ]
+    model = TransformerConfig.preset(
+        begun["preset"], 100, **{key: begun[key] for key in MODEL_OPTIONS if key in begun}
+    )
+    settings = TrainingConfig(**{key: begun[key] for key in TRAINING_OPTIONS if key in begun})
+    departed = {one.split(" = ")[0] for one in model.departures() + training_departures(settings)}
+    said = path.read_text("utf-8").partition("# Departs from the paper:")[2].partition("set -e")[0]
+    assert {name for name, words in DEPARTURES.items() if words in said} == departed
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
@@ -100,3 +130,31 @@ def test_without_a_gpu_it_ends_with_a_sentence(path: Path, program: Path, tmp_pa
     assert "Traceback" not in ended.stderr
     assert sorted((ROOT / "runs").iterdir()) == before
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_a_fresh_clone_uses_its_own_environment(path: Path, tmp_path: Path) -> None:
+    """Nobody has activated anything: the program is found in .venv all the same."""
+    for folder in ("runs", ".venv/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+    script = tmp_path / "runs" / path.name
+    script.write_text(path.read_text("utf-8"))
+    program = tmp_path / ".venv" / "bin" / PROGRAM
+    program.write_text("#!/bin/sh\necho reached by $1\nexit 78\n")
+    program.chmod(0o755)
+    environment = {"PATH": "/usr/bin:/bin"}
+    ended = subprocess.run(
+        ["bash", str(script)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 78
+    assert ended.stdout.startswith("reached by ")
+
+
+def test_the_memory_of_the_papers_step_is_the_one_counted() -> None:
+    """In the script as in chapter 10: 25,000 pieces a side in sentences of 27."""
+    config = TransformerConfig.preset("base", 37_000)
+    sizes = sizes_of([(27, 27)] * (25_000 // 27))
+    text = (ROOT / "runs" / "wmt14_base_one_gpu.sh").read_text("utf-8")
+    for item, precision in ((2, "bf16"), (4, "float32")):
+        held = sum(memory(config, sizes, item=item, chunk=LOSS_CHUNK).values())
+        assert f"{held / 1e9:.1f} GB in {precision}" in text

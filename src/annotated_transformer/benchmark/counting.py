@@ -1,16 +1,20 @@
 """What a training step asks of a machine, counted from the sizes: operations, bytes moved, memory.
 
-Nothing here is measured. The tests hold the operations against PyTorch's own counter, the memory
-against the tensors that autograd really keeps.
+Nothing here is measured. The tests hold the operations against PyTorch's own counter, the bytes
+against counts by hand, the memory against the tensors that live in a whole step.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import EncodedSplit
+from annotated_transformer.training.label_smoothing import IN_CACHE
 
 FORWARD_AND_BACKWARD = 3  # each product is one forward, and two backward: by its two factors
 FLOAT32, BFLOAT16 = 4, 2  # bytes
+WHOLE_LOSS = 5  # logits, log-probabilities and three gradients live at once, all in float32
+PLAIN_ATTENTION = 3  # scores, exponentials and weights are kept where attention is not fused
 
 
 @dataclass(frozen=True)
@@ -45,26 +49,29 @@ def sizes_of(lengths: Iterable[tuple[int, int]]) -> Sizes:
     return Sizes(*totals)
 
 
+def real_sizes(split: EncodedSplit, indices: Iterable[int]) -> Sizes:
+    """Of these pairs without padding. The decoder reads all of a target but its end sign."""
+    return sizes_of((len(split.source[i]), len(split.target[i]) - 1) for i in indices)
+
+
 def forward_operations(config: TransformerConfig, sizes: Sizes) -> dict[str, int]:
     """Multiplications and additions in the matrix products of one forward pass, by part.
 
-    "projections" are the four of every attention, "attention" the scores and the weighted sums.
+    "projections" are the four of every attention, "attention" the scores and the weighted sums. Of
+    additive attention the product with its vector counts; its sums and tanh are no products.
     """
-    d, layers = config.d_model, config.num_layers
-    d_k, d_v = config.d_k or d // config.num_heads, config.d_v or d // config.num_heads
-    keys, values = config.num_heads * d_k, config.num_heads * d_v
-    query_and_output, key_and_value = d * (keys + values), d * (keys + values)
+    d, (of_encoder, of_decoder) = config.d_model, config.depths
+    keys_and_values = config.num_heads * sum(config.head_widths)
+    two = d * keys_and_values  # two projections: query and output, or key and value
     multiply_adds = {
-        "projections": layers
-        * (
-            (query_and_output + key_and_value) * (sizes.source + sizes.target)  # to themselves
-            + query_and_output * sizes.target  # decoder to encoder
-            + key_and_value * sizes.source
-        ),
-        "attention": layers
-        * (keys + values)
-        * (sizes.source_pairs + sizes.target_pairs + sizes.cross_pairs),
-        "feed-forward": layers * 2 * d * config.d_ff * (sizes.source + sizes.target),
+        "projections": of_encoder * 2 * two * sizes.source
+        + of_decoder * two * (3 * sizes.target + sizes.source),  # to itself, and to the encoder
+        "attention": keys_and_values
+        * (of_encoder * sizes.source_pairs + of_decoder * (sizes.target_pairs + sizes.cross_pairs)),
+        "feed-forward": 2
+        * d
+        * config.d_ff
+        * (of_encoder * sizes.source + of_decoder * sizes.target),
         "logits": d * config.vocab_size * sizes.target,
     }
     return {name: 2 * count for name, count in multiply_adds.items()}
@@ -108,6 +115,20 @@ class Part:
         return max(self.operations / peak, self.bytes / bandwidth)
 
 
+def refuse_what_is_not_counted(config: TransformerConfig) -> None:
+    """Bytes are counted for the paper's attention alone.
+
+    Raises:
+        ValueError: for attention of another kind or with dropout on its weights.
+    """
+    if config.attention != "scaled-dot-product" or config.attention_dropout:
+        raise ValueError(
+            f"attention = {config.attention!r} with attention_dropout = "
+            f"{config.attention_dropout}: bytes are counted for scaled dot-product attention "
+            "without dropout on its weights; operations are counted for every kind."
+        )
+
+
 def roofline(config: TransformerConfig, sizes: Sizes, item: int = BFLOAT16) -> list[Part]:
     """The forward pass in parts, and Adam: operations and bytes of each.
 
@@ -118,22 +139,29 @@ def roofline(config: TransformerConfig, sizes: Sizes, item: int = BFLOAT16) -> l
 
     Args:
         item: bytes of an activation.
+
+    Raises:
+        ValueError: for attention of another kind than the paper's, or layers without norms.
     """
-    d, layers, both = config.d_model, config.num_layers, sizes.source + sizes.target
+    refuse_what_is_not_counted(config)
+    if config.norm == "none":
+        raise ValueError('norm = "none": what lies around a sub-layer is counted with its norm.')
+    d, (of_encoder, of_decoder) = config.d_model, config.depths
+    inner = config.num_heads * sum(config.head_widths)  # queries and heads, or keys and values
     operations = forward_operations(config, sizes)
     weights = config.count_parameters()
-    square = 4 * both + 2 * sizes.target + 2 * sizes.source  # rows through a (d, d) matrix
-    inner = 2 * both  # rows through (d, d_ff) and back
-    attended = 4 * both + 2 * sizes.target + 2 * sizes.source  # queries, keys, values, outputs
-    wrapped = 2 * sizes.source + 3 * sizes.target  # positions through a residual and a norm
+    source, target = of_encoder * sizes.source, of_decoder * sizes.target  # rows through layers
+    memory_rows = of_decoder * sizes.source  # that the decoder makes keys and values of
+    through = 2 * source + 3 * target + memory_rows  # rows through two projections
     moved = {
-        "projections": layers * (square * 2 * d + 12 * d * d),
-        "attention": layers * attended * d,
-        "feed-forward": layers * (inner * (d + config.d_ff) + 4 * d * config.d_ff),
+        "projections": through * (2 * d + inner) + (2 * of_encoder + 4 * of_decoder) * d * inner,
+        "attention": through * inner,  # queries, keys, values, outputs
+        "feed-forward": 2 * (source + target) * (d + config.d_ff)
+        + (of_encoder + of_decoder) * 2 * d * config.d_ff,
         "logits": sizes.target * (d + config.vocab_size) + d * config.vocab_size,
     }
     parts = [Part(name, operations[name], item * moved[name]) for name in operations]
-    around = layers * wrapped * d
+    around = (2 * source + 3 * target) * d  # numbers through a residual and a norm
     return [
         *parts,
         Part("dropout, sum, norm: three kernels", 10 * around, 7 * item * around),
@@ -147,36 +175,68 @@ def memory(
     sizes: Sizes,
     *,
     item: int = FLOAT32,
-    dropout_item: int = 1,
-    logits_rows: int | None = None,
+    chunk: int | None = None,
+    fused: bool = True,
+    on_cpu: bool = False,
 ) -> dict[str, int]:
     """Bytes that a training step holds at its fullest, by what they are for.
 
-    Weights, gradients and Adam's two moments are float32 whatever the precision of the products.
-    Activations are what autograd keeps of the fused path of this package's layers: of each encoder
-    layer 8 d_model + d_ff numbers a position, of each decoder layer 12 d_model + d_ff and 2 d_model
-    for each position of the memory. Logits are counted once in the activations' type and twice in
-    float32, for their softmax and its gradient.
+    That moment is the loss of the last part of a step: all activations are there, and the gradients
+    of the parts before. A step of one part holds its gradients a little later, so its sum here is
+    too high by them. Weights, gradients and Adam's two moments are float32 whatever the precision
+    of the products; in bfloat16 the weights have a copy. Activations are what autograd keeps: of
+    each encoder layer 8 d_model + d_ff numbers a position, of each decoder layer 12 d_model + d_ff
+    and 2 d_model for each position of the memory; without norms 2 and 3 d_model less.
+
+    "loss" is what the loss needs. With all logits at once five matrices of their size live
+    together, in float32 (`label_smoothing_loss` and its gradient). In chunks it is the logits of
+    one chunk, their softmax, and three tables for the gradient of the projection.
 
     Args:
-        item: bytes of an activation: 4 in float32, 2 under bfloat16 autocast (roughly: norms and
-            sums stay in float32).
-        dropout_item: bytes of one decision of dropout: 1 on a GPU, 4 on a CPU.
-        logits_rows: positions whose logits exist at a time; None is all of the target.
+        item: bytes of an activation: 4 in float32, 2 under bfloat16 autocast (roughly: on a GPU
+            norms and sums stay in float32).
+        chunk: rows of the loss at a time, `LOSS_CHUNK` in `train`; None is all logits at once.
+        fused: attention by PyTorch's kernels (a CPU has none for d_k other than d_v); else its
+            scores and weights are kept.
+        on_cpu: a decision of dropout takes as much as an activation there, on a GPU one byte; the
+            softmax of a chunk is taken a few rows at a time.
+
+    Raises:
+        ValueError: for attention of another kind than the paper's.
     """
-    d, layers, heads = config.d_model, config.num_layers, config.num_heads
-    parameters = config.count_parameters()
-    encoder = sizes.source * (8 * d + config.d_ff)
-    decoder = sizes.target * (12 * d + config.d_ff) + sizes.source * 2 * d
-    statistics = sizes.source * (heads + 4) + sizes.target * (2 * heads + 6)  # of softmax and norms
-    dropped = layers * d * (2 * sizes.source + 3 * sizes.target) + d * (sizes.source + sizes.target)
-    rows = sizes.target if logits_rows is None else min(logits_rows, sizes.target)
-    ends = d * (sizes.source + sizes.target)  # what enters both stacks
+    refuse_what_is_not_counted(config)
+    d, heads, (of_encoder, of_decoder) = config.d_model, config.num_heads, config.depths
+    parameters, table = config.count_parameters(), config.d_model * config.vocab_size
+    inner = heads * sum(config.head_widths)  # queries and heads, or keys and values
+    source, target = of_encoder * sizes.source, of_decoder * sizes.target
+    sublayers = 2 * source + 3 * target  # positions through a sub-layer
+    ends = sizes.source + sizes.target  # positions of what enters both stacks
+    normed = {"post": sublayers, "pre": sublayers + ends, "none": 0}[config.norm]
+    numbers = (
+        (2 * source + 3 * target + of_decoder * sizes.source) * inner  # of every attention
+        + (sublayers + ends) * d  # what enters the sub-layers, and what leaves the stacks
+        + normed * d
+        + (source + target) * config.d_ff
+    )
+    softmax_rows = (source + 2 * target) * heads
+    if not fused:
+        pairs = of_encoder * sizes.source_pairs
+        pairs += of_decoder * (sizes.target_pairs + sizes.cross_pairs)
+        numbers += PLAIN_ATTENTION * pairs * heads
+    dropped = (sublayers + ends) * d if config.dropout else 0
+    rows = sizes.target
+    if chunk is None:
+        loss = WHOLE_LOSS * FLOAT32 * rows * config.vocab_size
+    else:
+        at_once = min(chunk, rows)
+        in_float32 = min(at_once, max(1, IN_CACHE // config.vocab_size)) if on_cpu else at_once
+        loss = config.vocab_size * (item * at_once + FLOAT32 * in_float32)
+        loss += table * (2 * FLOAT32 + item) + 2 * item * rows * d
     return {
-        "weights": FLOAT32 * parameters,
+        "weights": (FLOAT32 + (item if item < FLOAT32 else 0)) * parameters,
         "gradients": FLOAT32 * parameters,
         "Adam's moments": 2 * FLOAT32 * parameters,
-        "activations": item * (layers * (encoder + decoder) + ends) + FLOAT32 * layers * statistics,
-        "dropout": dropout_item * dropped if config.dropout else 0,
-        "logits": rows * config.vocab_size * (item + 2 * FLOAT32),
+        "activations": item * numbers + FLOAT32 * (softmax_rows + 2 * normed),
+        "dropout": (item if on_cpu else 1) * dropped,
+        "loss": loss,
     }

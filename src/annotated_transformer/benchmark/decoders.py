@@ -10,11 +10,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from annotated_transformer.beam import search
+from annotated_transformer.beam import IncrementalDecoder, search
 from annotated_transformer.benchmark.ports import NEVER, ctranslate2_folder, hugging_face_of
 from annotated_transformer.data import collate
 from annotated_transformer.decoding import incremental_decoder, length_limits
-from annotated_transformer.incremental import IncrementalDecoder
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import MAX_EXTRA
 

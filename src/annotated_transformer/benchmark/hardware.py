@@ -7,6 +7,7 @@ argument here. Prices change by the month, so there are none in this file: they 
 
 from dataclasses import dataclass
 
+from annotated_transformer.benchmark.counting import Sizes, step_operations
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training.settings import Precision
 
@@ -86,13 +87,13 @@ def money(hours: float, gpus: int, price: float) -> float:
 
 
 def largest_that_learns(
-    vocab_size: int, tokens: int, seconds: float, rate: float, passes: int
+    vocab_size: int, one_pass: Sizes, seconds: float, rate: float, passes: int
 ) -> str:
     """The largest preset that sees its corpus often enough in the time there is.
 
     Args:
         vocab_size: of the vocabulary.
-        tokens: source and target tokens of one pass over the corpus.
+        one_pass: the positions of one pass over the corpus.
         seconds: there are.
         rate: operations a second that training reaches.
         passes: over the corpus, that it takes until the model has visibly learned.
@@ -102,7 +103,6 @@ def largest_that_learns(
     """
     for preset in ("base", "small"):
         config = TransformerConfig.preset(preset, vocab_size)
-        # 6 operations a weight and token: each product forward and twice backward.
-        if 6 * config.count_parameters() * tokens * passes <= rate * seconds:
+        if step_operations(config, one_pass) * passes <= rate * seconds:
             return preset
     return "tiny"

@@ -2,14 +2,15 @@
 
 Every rung is written to a file as soon as it is known, so that nothing is lost if the machine is
 taken away, and a second call goes on where the first was ended. A rung that fails is written down
-with its error, and the next one is tried.
+with its error, the next one is tried, and a second call tries the failed one again.
 """
 
-import json
-import os
+import math
 import statistics
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,19 +18,29 @@ from typing import Any
 import numpy as np
 import torch
 
-from annotated_transformer.benchmark.counting import sizes_of, step_operations
-from annotated_transformer.benchmark.rungs import Rung, RungSteps, Workload, rungs_on, timed_steps
+from annotated_transformer import __version__
+from annotated_transformer.benchmark.counting import real_sizes, step_operations
+from annotated_transformer.benchmark.ladder_rows import Row, append_row, read_rows
+from annotated_transformer.benchmark.rungs import Rung, RungSteps, Workload, bytes_of, rungs_on
 from annotated_transformer.benchmark.training import quartiles
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError
-from annotated_transformer.training.devices import copy_rate, has_bf16, matrix_rate, wait_for
+from annotated_transformer.training.devices import (
+    copy_rate,
+    has_bf16,
+    matrix_rate,
+    memory_of,
+    processor_name,
+    wait_for,
+)
 from annotated_transformer.training.settings import Precision
 from annotated_transformer.training.step import count_tokens
 
 PROCESSOR_TOKENS = 2048  # of the one step that a GPU's ladder takes on the CPU
 CPU = torch.device("cpu")
-Row = dict[str, Any]
+# What a ladder measures where there is no GPU; the base model at the paper's batch, where there is.
+WITHOUT_A_GPU = {"preset": "tiny", "vocab_size": 2_000, "max_tokens": 2_048}
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,7 @@ class LadderSettings:
         max_tokens: of a step, a side, padding counted; the paper's is about 25,000.
         steps: different steps, taken over and over.
         rounds: steps of a rung that count.
-        seconds: that a rung may take for them.
+        seconds: that a rung may take for them, and as many to warm up.
     """
 
     preset: str = "base"
@@ -51,6 +62,11 @@ class LadderSettings:
     steps: int = 4
     rounds: int = 20
     seconds: float = 60.0
+
+    @classmethod
+    def on(cls, device: torch.device, asked: dict[str, Any]) -> "LadderSettings":
+        """What was asked; for the rest a machine without a GPU gets what it can hold."""
+        return cls(**{**({} if device.type == "cuda" else WITHOUT_A_GPU), **asked})
 
     def workload(self) -> Workload:
         """The model and invented pairs, enough for the steps of every rung."""
@@ -102,7 +118,8 @@ def climb(
         The rows: first that of the machine, then one a rung.
 
     Raises:
-        CallError: an unknown rung, or the file holds the ladder of another machine or setting.
+        CallError: an unknown rung; the file holds the ladder of another machine or setting; or the
+            device has not the memory for any of these rungs, as counted.
     """
     rungs = rungs_on(device)
     if unknown := set(only or ()) - {rung.name for rung in rungs}:
@@ -112,13 +129,19 @@ def climb(
         )
     head = about(settings, device)
     rows = read_rows(out, head)
+    known = {row.get("rung") for row in rows}
+    wanted = [r for r in rungs if r.name not in known and (only is None or r.name in only)]
+    workload = settings.workload()
+    too_large = [sentence for r in wanted if (sentence := cannot_hold(r, workload, device))]
+    if wanted and len(too_large) == len(wanted):
+        raise CallError(too_large[0])
     if not rows:
-        rows = [{**head, "bytes_per_second": copy_rate(device)}]
+        rows = [{**head, "bytes_per_second": copy_rate(device), "peak": best_peak(device)}]
         append_row(out, rows[0])
     for row in rows:
         say(row)
-    known = {row.get("rung") for row in rows}
-    for row in measured_rows(settings, device, rungs, known, only):
+    with_processor = device.type != "cpu" and "processor" not in known and only is None
+    for row in measured_rows(settings, workload, device, rows[0]["peak"], wanted, with_processor):
         append_row(out, row)
         rows.append(row)
         say(row)
@@ -127,47 +150,66 @@ def climb(
 
 def measured_rows(
     settings: LadderSettings,
+    workload: Workload,
     device: torch.device,
-    rungs: Sequence[Rung],
-    known: set[Any],
-    only: Sequence[str] | None,
+    peak: float,
+    wanted: Sequence[Rung],
+    with_processor: bool,
 ) -> Iterator[Row]:
     """The rows that are not known yet, each as soon as it is measured."""
-    workload = settings.workload()
-    if device.type != "cpu" and "processor" not in known and only is None:
+    if with_processor:
         small = replace(workload, max_tokens=PROCESSOR_TOKENS, steps=1)
-        rung = replace(rungs[0], name="processor", says="the plain step, small, on the CPU")
-        yield row_of(rung, small, CPU, replace(settings, rounds=1))
-    for rung in rungs:
-        if rung.name not in known and (only is None or rung.name in only):
-            yield row_of(rung, workload, device, settings)
+        plain = rungs_on(CPU)[0]
+        rung = replace(plain, name="processor", says="the plain step, small, on the CPU")
+        yield row_of(rung, small, CPU, best_peak(CPU), replace(settings, rounds=1))
+    for rung in wanted:
+        yield row_of(rung, workload, device, peak, settings)
 
 
 def about(settings: LadderSettings, device: torch.device) -> Row:
     """What the whole ladder shares; two files with the same can be put together."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
+    on_gpu = device.type == "cuda"
     return {
+        "package": __version__,
         "torch": torch.__version__,
         "device": str(device),
-        "name": name,
+        "name": torch.cuda.get_device_name(device) if on_gpu else processor_name(),
         "threads": torch.get_num_threads(),
         **{key: getattr(settings, key) for key in settings.__dataclass_fields__},
     }
 
 
-def row_of(rung: Rung, workload: Workload, device: torch.device, settings: LadderSettings) -> Row:
+def cannot_hold(rung: Rung, workload: Workload, device: torch.device) -> str:
+    """Why a rung is not tried: its memory, as counted, or its batches. Empty if it can be."""
+    try:
+        needed, there = bytes_of(rung, workload, device), memory_of(device)
+    except CallError as error:  # a batch too small for a sentence
+        return str(error)
+    if there is None or needed <= there:
+        return ""
+    return (
+        f"The rung {rung.name} needs {needed / 1e9:,.1f} GB, as counted, and {device.type} has "
+        f"{there / 1e9:,.1f}: give a smaller --max-tokens or --sizes."
+    )
+
+
+def row_of(
+    rung: Rung, workload: Workload, device: torch.device, peak: float, settings: LadderSettings
+) -> Row:
     """What a rung gave, or why it gave nothing."""
     row: Row = {"rung": rung.name, "says": rung.says}
+    if sentence := cannot_hold(rung, workload, device):
+        return {**row, "error": sentence}
     try:
         torch.compiler.reset()  # what other rungs have compiled counts against a limit
-        return {**row, **measure_rung(rung, workload, device, settings)}
+        return {**row, **measure_rung(rung, workload, device, peak, settings)}
     except Exception as error:  # of whatever kind: the other rungs are still worth measuring
         traceback.print_exc()
         return {**row, "error": f"{type(error).__name__}: {error}".strip()[:500]}
 
 
 def measure_rung(
-    rung: Rung, workload: Workload, device: torch.device, settings: LadderSettings
+    rung: Rung, workload: Workload, device: torch.device, peak: float, settings: LadderSettings
 ) -> Row:
     """Time a rung, and set the operations of the model beside the machine's peak."""
     if device.type == "cuda":
@@ -178,12 +220,13 @@ def measure_rung(
         steps, workload.steps + 1, settings.rounds, settings.seconds, lambda: wait_for(device)
     )
     row: Row = {}
-    if device.type == "cuda":  # before the peak is measured, whose matrices take memory too
+    if device.type == "cuda":
         row["memory_gib"] = round(torch.cuda.max_memory_allocated(device) / 2**30, 2)
-    peak = best_peak(device)
-    real = [real_work(workload, steps, number) for number in numbers]
-    rates = [tokens / took for (tokens, _), took in zip(real, seconds, strict=True)]
-    shares = [operations / took / peak for (_, operations), took in zip(real, seconds, strict=True)]
+    taken = [[i for part in steps.steps[n % workload.steps] for i in part.indices] for n in numbers]
+    sizes = [real_sizes(workload.split, indices) for indices in taken]
+    operations = [step_operations(workload.config, real) for real in sizes]
+    rates = [(real.source + real.target) / t for real, t in zip(sizes, seconds, strict=True)]
+    shares = [count / t / peak for count, t in zip(operations, seconds, strict=True)]
     low, middle, high = quartiles(seconds)
     tokens = sum(count_tokens(workload.split, parts)[1] for parts in steps.steps)
     return {
@@ -193,7 +236,7 @@ def measure_rung(
         "seconds_high": high,
         "counted_steps": len(seconds),
         "tokens_per_second": statistics.median(rates),
-        "operations": statistics.median(operations for _, operations in real),
+        "operations": statistics.median(operations),
         "peak": peak,
         "share_of_peak": statistics.median(shares),
         "padding": 1 - tokens / steps.padded_positions(),
@@ -202,67 +245,44 @@ def measure_rung(
     }
 
 
-def real_work(workload: Workload, steps: RungSteps, number: int) -> tuple[int, int]:
-    """(tokens, operations of the model) of a step, padding not counted."""
-    parts = steps.steps[number % len(steps.steps)]
-    indices = [index for part in parts for index in part.indices]
-    split = workload.split
-    lengths = [(len(split.source[index]), len(split.target[index]) - 1) for index in indices]
-    sizes = sizes_of(lengths)
-    return sizes.source + sizes.target, step_operations(workload.config, sizes)
+def timed_steps(
+    steps: RungSteps, warm_up: int, rounds: int, most_seconds: float, wait: Callable[[], None]
+) -> tuple[float, list[float], list[int], list[float]]:
+    """Let a rung take steps.
+
+    Args:
+        warm_up: steps that do not count.
+        rounds: steps that count.
+        most_seconds: for the warm-up, and again for the steps that count; one step of each is
+            taken whatever it needs. What compiles has all of its warm-up, or compiling would count.
+        wait: until the device has done what it was given.
+
+    Returns:
+        Seconds of the warm-up; of each step that counts its seconds, its number and its loss.
+    """
+    patience = math.inf if steps.rung.compiled else most_seconds
+    seconds: list[float] = []
+    numbers: list[int] = []
+    losses: list[float] = []
+    with closing(steps.loader):
+        wait()
+        began = time.perf_counter()
+        warm, first = 0.0, 0  # seconds of the warm-up, and the number of the step after it
+        while first < warm_up and (not first or warm < patience):
+            steps.take(first)
+            wait()
+            warm, first = time.perf_counter() - began, first + 1
+        while len(seconds) < rounds and (not seconds or sum(seconds) < most_seconds):
+            number = first + len(seconds)
+            began = time.perf_counter()
+            losses.append(steps.take(number))
+            wait()
+            seconds.append(time.perf_counter() - began)
+            numbers.append(number)
+    return warm, seconds, numbers, losses
 
 
 def best_peak(device: torch.device) -> float:
     """Operations a second of a large matrix product, in the precision that is faster there."""
     precisions: tuple[Precision, ...] = ("fp32", "bf16") if has_bf16(device) else ("fp32",)
     return max(matrix_rate(device, precision) for precision in precisions)
-
-
-def read_rows(out: Path | None, head: Row) -> list[Row]:
-    """The rows that a file holds already; a line cut off by a crash is left out.
-
-    Raises:
-        CallError: if they are another ladder's.
-    """
-    if out is None or not out.exists():
-        return []
-    rows: list[Row] = []
-    for line in out.read_text("utf-8").splitlines():
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            continue
-    if rows and (differing := [key for key in head if rows[0].get(key) != head[key]]):
-        key = differing[0]
-        raise CallError(
-            f"{out} holds a ladder with {key} {rows[0].get(key)!r}, and this one has "
-            f"{head[key]!r}: name another --out."
-        )
-    return rows
-
-
-def append_row(out: Path | None, row: Row) -> None:
-    """Write a row and see it onto the disk."""
-    if out is None:
-        return
-    with out.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def as_text(row: Row) -> str:
-    """A row for people."""
-    if "rung" not in row:
-        return (
-            f"{row['name']}, torch {row['torch']}: {row['preset']}, vocabulary "
-            f"{row['vocab_size']:,}, {row['max_tokens']:,} tokens a side and step\n"
-            f"  {'':10} {'ms':>9} {'tokens/s':>10} {'of peak':>7} {'padding':>7}"
-        )
-    if "error" in row:
-        return f"  {row['rung']:10} failed: {row['error'].splitlines()[0]}"
-    memory = f", {row['memory_gib']} GiB" if "memory_gib" in row else ""
-    return (
-        f"  {row['rung']:10} {1000 * row['seconds']:9,.1f} {row['tokens_per_second']:10,.0f} "
-        f"{row['share_of_peak']:7.1%} {row['padding']:7.1%}   {row['says']}{memory}"
-    )

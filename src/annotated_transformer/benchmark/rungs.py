@@ -1,8 +1,6 @@
 """The rungs of `benchmark ladder`: from the plain step to the fast one, one change at a time."""
 
-import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +8,16 @@ import torch
 
 from annotated_transformer.attention import MultiHeadAttention, scaled_dot_product_attention
 from annotated_transformer.benchmark.contestants import adam
+from annotated_transformer.benchmark.counting import (
+    BFLOAT16,
+    FLOAT32,
+    memory,
+    sizes_of,
+)
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Batch, EncodedSplit, in_fixed_shape, token_batches
-from annotated_transformer.training.label_smoothing import label_smoothing_loss
+from annotated_transformer.errors import CallError
+from annotated_transformer.training.label_smoothing import LOSS_CHUNK, label_smoothing_loss
 from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.settings import TrainingConfig
@@ -37,10 +42,11 @@ class Rung:
         name: to choose it by.
         says: what is new in it.
         bf16: matrix products in bfloat16.
-        fused_attention: PyTorch's kernels in place of Equation 1 in separate operations.
+        fast_attention: what the package chooses in place of Equation 1 in separate operations:
+            PyTorch's fused kernels, or for bf16 on a CPU three operations.
         fused_adam: one kernel for all weights in place of several for each.
         by_length: sentences of similar length share a batch, in place of any that come.
-        chunked_loss: only real positions are projected, some hundred at a time, as `train` does.
+        chunked_loss: only real positions are projected, about a thousand at a time, as in `train`.
         ahead: the next batch is made meanwhile.
         parts: batches whose gradients make the step.
         compiled: encoder and decoder by torch.compile.
@@ -51,7 +57,7 @@ class Rung:
     name: str
     says: str
     bf16: bool = False
-    fused_attention: bool = False
+    fast_attention: bool = False
     fused_adam: bool = False
     by_length: bool = False
     chunked_loss: bool = False
@@ -69,7 +75,9 @@ def rungs_on(device: torch.device) -> list[Rung]:
     """
     plain = Rung("plain", "float32, Equation 1 in separate operations, all logits, plain Adam")
     bf16 = replace(plain, name="bf16", says="matrix products in bfloat16", bf16=True)
-    attention = replace(bf16, name="attention", says="fused attention", fused_attention=True)
+    on_cpu = device.type == "cpu"  # where `fused_attention` leaves the fused kernel for bf16
+    ran = "attention in three operations, softmax in float32" if on_cpu else "fused attention"
+    attention = replace(bf16, name="attention", says=ran, fast_attention=True)
     fused = replace(attention, name="adam", says="fused Adam", fused_adam=True)
     length = replace(fused, name="length", says="batches by length: less padding", by_length=True)
     loss = replace(
@@ -101,8 +109,17 @@ def plain_attend(
 def in_order_of_chance(
     lengths: Sequence[tuple[int, int]], max_tokens: int, seed: int = 0
 ) -> list[list[int]]:
-    """Batches within the same budget as `token_batches`, of sentences as chance brings them."""
+    """Batches within the same budget as `token_batches`, of sentences as chance brings them.
+
+    Raises:
+        CallError: a sentence alone is longer than the budget.
+    """
     widths = np.asarray(lengths, dtype=np.int64).reshape(-1, 2).max(axis=1)
+    if (longest := int(widths.max(initial=0))) > max_tokens:
+        raise CallError(
+            f"a batch may hold {max_tokens} tokens and the longest sentence has {longest}; "
+            f"give a budget of at least {longest}"
+        )
     batches: list[list[int]] = []
     batch: list[int] = []
     widest = 0
@@ -112,7 +129,7 @@ def in_order_of_chance(
             batch, widest = [], 0
         batch.append(index)
         widest = max(widest, int(widths[index]))
-    return [*batches, batch]
+    return [*batches, batch] if batch else batches
 
 
 @dataclass(frozen=True)
@@ -151,6 +168,25 @@ class Workload:
         return [batches[first : first + rung.parts] for first in range(0, wanted, rung.parts)]
 
 
+def bytes_of(rung: Rung, workload: Workload, device: torch.device) -> int:
+    """What the largest batch of a rung makes a step hold, counted (`counting.memory`)."""
+    on_cpu = device.type == "cpu"
+    lengths = np.asarray(workload.split.lengths, dtype=np.int64)
+    most = 0
+    for indices in (part for parts in workload.batches(rung) for part in parts):
+        n_src, n_tgt = (int(width) for width in lengths[indices].max(axis=0))
+        held = memory(
+            workload.config,
+            sizes_of([(n_src, n_tgt)] * len(indices)),
+            item=BFLOAT16 if rung.bf16 else FLOAT32,
+            chunk=LOSS_CHUNK if rung.chunked_loss else None,
+            fused=rung.fast_attention and not (rung.bf16 and on_cpu),
+            on_cpu=on_cpu,
+        )
+        most = max(most, sum(held.values()))
+    return most
+
+
 class RungSteps:
     """Training steps as a rung takes them.
 
@@ -173,7 +209,7 @@ class RungSteps:
         )
         self.model: Transformer = build_model(RunConfig(workload.config, self.settings, {}), device)
         self.model.train()
-        if not rung.fused_attention:
+        if not rung.fast_attention:
             for module in self.model.modules():
                 if isinstance(module, MultiHeadAttention):
                     setattr(module, "attend", plain_attend)  # noqa: B010  (mypy: a method)
@@ -239,37 +275,3 @@ class RungSteps:
         split, loader = self.workload.split, Loader(0, torch.device("cpu"), ahead=False)
         batches = [self.shaped(loader.batch(split, part)) for parts in self.steps for part in parts]
         return sum(batch.src.numel() + batch.tgt[:, 1:].numel() for batch in batches)
-
-
-def timed_steps(
-    steps: RungSteps, warm_up: int, rounds: int, most_seconds: float, wait: Callable[[], None]
-) -> tuple[float, list[float], list[int], list[float]]:
-    """Let a rung take steps.
-
-    Args:
-        warm_up: steps that do not count; what is compiled is compiled in them.
-        rounds: steps that count.
-        most_seconds: for those that count; at least one is taken.
-        wait: until the device has done what it was given.
-
-    Returns:
-        Seconds of the warm-up; of each step that counts its seconds, its number and its loss.
-    """
-    seconds: list[float] = []
-    numbers: list[int] = []
-    losses: list[float] = []
-    with closing(steps.loader):
-        wait()
-        began = time.perf_counter()
-        for number in range(warm_up):
-            steps.take(number)
-        wait()
-        warm = time.perf_counter() - began
-        while len(seconds) < rounds and (not seconds or sum(seconds) < most_seconds):
-            number = warm_up + len(seconds)
-            began = time.perf_counter()
-            losses.append(steps.take(number))
-            wait()
-            seconds.append(time.perf_counter() - began)
-            numbers.append(number)
-    return warm, seconds, numbers, losses

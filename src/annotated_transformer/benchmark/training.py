@@ -1,7 +1,8 @@
 """Training steps of this package and its peers, timed in turn, and the share of the machine's peak.
 
 The unit is a whole step: padding a batch, forward, loss, backward, Adam. Speed is counted in real
-tokens, source and target together, without padding.
+tokens, source and target together, without padding. The share of the peak is that of chapter 10:
+operations of the model, counted from the sizes without padding, over the time and the peak.
 """
 
 import statistics
@@ -11,9 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.benchmark.contestants import OURS, PRECISIONS, Contestant, line_up
+from annotated_transformer.benchmark.counting import real_sizes, step_operations
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, token_batches
 from annotated_transformer.training.devices import matrix_rate, wait_for
@@ -59,9 +60,11 @@ class TrainingReport:
         rounds: that count.
         speeds: of everybody.
         missing: peers that are not installed.
-        operations: multiplications and additions in the matrix products of our step, the median.
+        operations: of our model in a step, padding not counted (`counting.step_operations`), the
+            median.
         peak: by precision, the rate of a large matrix product, in operations a second, the median.
-        share_of_peak: by precision, the rate of our steps over that peak, the median of the rounds.
+        share_of_peak: by precision, operations of the model over the time of our step and that
+            peak, the median of the rounds.
     """
 
     preset: str
@@ -123,13 +126,14 @@ def measure_training(
             losses[one.name, one.precision] = loss
         for precision in PRECISIONS:
             peaks[precision].append(matrix_rate(device, precision))
-        operations.append(count_operations(contestants[0], indices))
+        operations.append(step_operations(config, real_sizes(split, indices)))
         tokens.append(count_tokens(split, [Part(list(indices), 0, 0)])[1])
         if progress is not None:
             progress(number + 1, WARM_UP + rounds)
     counted = slice(WARM_UP, None)
-    ours = min(
-        (seconds[OURS, precision][counted] for precision in PRECISIONS), key=statistics.median
+    ours = max(
+        (seconds[OURS, precision][counted] for precision in PRECISIONS),
+        key=lambda taken: rate_of(tokens[counted], taken),
     )
     return TrainingReport(
         preset,
@@ -169,8 +173,12 @@ def speed_of(
     """The medians over the rounds that count."""
     ratios = [took / best for took, best in zip(seconds, ours, strict=True)]
     low, middle, high = quartiles(ratios)
-    rate = statistics.median(count / took for count, took in zip(tokens, seconds, strict=True))
-    return Speed(one.name, one.precision, rate, middle, low, high, loss)
+    return Speed(one.name, one.precision, rate_of(tokens, seconds), middle, low, high, loss)
+
+
+def rate_of(tokens: Sequence[int], seconds: Sequence[float]) -> float:
+    """Tokens a second, the median over the rounds."""
+    return statistics.median(count / took for count, took in zip(tokens, seconds, strict=True))
 
 
 def quartiles(ratios: Sequence[float]) -> tuple[float, float, float]:
@@ -192,13 +200,6 @@ def timed(
     return time.perf_counter() - began, loss
 
 
-def count_operations(one: Contestant, indices: Sequence[int]) -> float:
-    """Multiplications and additions in the matrix products of a step, counted by PyTorch."""
-    with FlopCounterMode(display=False) as counter:
-        one.step(indices)
-    return float(counter.get_total_flops())
-
-
 def as_text(report: TrainingReport) -> list[str]:
     """The report for people."""
     lines = [
@@ -216,7 +217,7 @@ def as_text(report: TrainingReport) -> list[str]:
     lines += [f"  {name:42}not installed" for name in report.missing]
     for precision, share in report.share_of_peak.items():
         lines.append(
-            f"  matrix products of this package's step, {precision}: {100 * share:.0f} % of this "
+            f"  operations of the model, without padding, {precision}: {100 * share:.0f} % of this "
             f"machine's peak of {report.peak[precision] / 1e9:,.0f} GFLOP/s"
         )
     return lines

@@ -34,8 +34,10 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="this package beside others, on this machine",
         description="Time this package and its peers in turn on the same batches. Ratios are "
         "medians over the rounds, with quartiles. `ladder` times this package alone: from the "
-        "plain step to the fast one, one change a row, by default the base model at the paper's "
-        "batch.",
+        "plain step to the fast one, one change a row. On a GPU it takes by default the base model "
+        "at the paper's batch (25,000 tokens a side, vocabulary 37,000), elsewhere the tiny model "
+        "at 2,048 tokens with a vocabulary of 2,000. What a count of its memory says does not fit "
+        "is not tried.",
         epilog=f"For decoding, {TRAINED} are the weights of --run-dir, or of the small translator "
         "that comes with the package. A size by its name has random weights: sentences get as many "
         "tokens as their source then, because random weights end them at no sensible place. Peers "
@@ -53,7 +55,9 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         choices=(*SIZES, TRAINED),
         help=f"models (default tiny and base; for decoding {TRAINED} and base)",
     )
-    parser.add_argument("--rounds", type=positive, help="that count (default 15; for decoding 5)")
+    parser.add_argument(
+        "--rounds", type=positive, help="that count (default 15; for decoding 5, a ladder 20)"
+    )
     parser.add_argument(
         "--max-tokens",
         type=positive,
@@ -65,9 +69,16 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--compile", action="store_true", help="training: everybody once more by torch.compile"
     )
     of_ladder = parser.add_argument_group("ladder")
-    of_ladder.add_argument("--vocab-size", type=positive, help="default 37000")
+    of_ladder.add_argument(
+        "--vocab-size", type=positive, help="default 37000 on a GPU, 2000 elsewhere"
+    )
     of_ladder.add_argument("--rungs", nargs="+", help="these rows alone (default all)")
-    of_ladder.add_argument("--seconds", type=positive, help="for the steps of a row (default 60)")
+    of_ladder.add_argument(
+        "--seconds",
+        type=positive,
+        help="for the steps of a row, and as many for its warm-up (default 60); compiling is not "
+        "cut off",
+    )
     of_ladder.add_argument(
         "--out", type=Path, help="file that gets each row as JSON at once, and is gone on with"
     )
@@ -122,9 +133,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def climb_ladder(arguments: argparse.Namespace) -> int:
     """`benchmark ladder`: each row printed for people as it comes. 1 if a row failed."""
-    from annotated_transformer.benchmark.ladder import LadderSettings, as_text, climb
+    from annotated_transformer.benchmark.ladder import LadderSettings, climb
+    from annotated_transformer.benchmark.ladder_rows import as_text
     from annotated_transformer.training.devices import choose_device
 
+    for option in ("data", "data_dir", "compile", "run_dir"):
+        if getattr(arguments, option):
+            raise CallError(
+                f"--{option.replace('_', '-')} is not for the ladder: its pairs are invented, its "
+                "weights random, and its rungs say what is compiled."
+            )
     if len(arguments.sizes or ()) > 1 or TRAINED in (arguments.sizes or ()):
         raise CallError("a ladder is of one size with random weights, such as --sizes base.")
     if arguments.threads:
@@ -138,9 +156,10 @@ def climb_ladder(arguments: argparse.Namespace) -> int:
         "seconds": arguments.seconds,
     }
     as_json = arguments.format == "json"
+    device = choose_device(arguments.device)
     rows = climb(
-        LadderSettings(**{key: value for key, value in asked.items() if value is not None}),
-        choose_device(arguments.device),
+        LadderSettings.on(device, {key: v for key, v in asked.items() if v is not None}),
+        device,
         arguments.out,
         arguments.rungs,
         (lambda row: None) if as_json else (lambda row: print_lines(as_text(row).splitlines())),
