@@ -183,6 +183,21 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     assert 0.88 <= covered / 200 <= 0.99
 
 
+def test_how_often_equally_good_systems_are_called_different():
+    """One pair in twenty by exchanging outputs; sacreBLEU's bootstrap looks at one side only."""
+    generator = np.random.default_rng(0)
+    pairs = 600
+    called = {paired_bootstrap: 0, paired_randomisation: 0}
+    for pair in range(pairs):
+        ours, theirs = (
+            Counted(generator.normal(size=(100, 1)), lambda sums: sums[..., 0]) for _ in range(2)
+        )
+        for compare in called:
+            called[compare] += compare(ours, theirs, 200, seed=pair).p_value < 0.05
+    assert 0.025 < called[paired_randomisation] / pairs < 0.075
+    assert 0.075 < called[paired_bootstrap] / pairs < 0.16
+
+
 def test_a_fortieth_is_cut_off_at_either_end():
     assert middle_95(np.arange(1000.0)[::-1]) == (25.0, 974.0)
     assert middle_95(np.array([2.0])) == (2.0, 2.0)

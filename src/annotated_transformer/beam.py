@@ -7,17 +7,29 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.beam_steps import Watch, steps_of
-from annotated_transformer.incremental import IncrementalDecoder
 
 BLOCK = 64  # columns whose maximum stands for them when the best of a vocabulary are looked for
 # Rows of log-probabilities at a time: so few stay in the processor's cache until they are read.
 ROWS = 64
 FREE = -1  # stands for "any token" where a translation need not begin with a certain one
+
+
+class IncrementalDecoder(Protocol):
+    """What a search needs: logits of the next token, and to follow it as it re-ranks."""
+
+    def next_logits(self, prefixes: Tensor) -> Tensor:
+        """prefixes: (live, beam, length) tokens, bos first. Returns (live, beam, vocab)."""
+        ...
+
+    def select(self, sentences: Tensor, parents: Tensor) -> None:
+        """Keep these sentences (kept,); each place of a beam follows its parent (kept, beam)."""
+        ...
 
 
 @dataclass(frozen=True)

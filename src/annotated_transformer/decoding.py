@@ -12,10 +12,18 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from annotated_transformer.beam import FREE, Hypothesis, Pool, length_penalty, search, top_k
+from annotated_transformer.beam import (
+    FREE,
+    Hypothesis,
+    IncrementalDecoder,
+    Pool,
+    length_penalty,
+    search,
+    top_k,
+)
 from annotated_transformer.beam_steps import Watch
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.incremental import CachedDecoder, IncrementalDecoder, PrefixDecoder
+from annotated_transformer.incremental import CachedDecoder, PrefixDecoder
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 __all__ = [

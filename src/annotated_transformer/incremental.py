@@ -11,7 +11,7 @@ keys has two consequences, so that re-ranking copies no keys and no values:
   price: each query is multiplied with the keys of all hypotheses, beam times as many as its own.
 """
 
-from typing import Protocol, cast
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -19,18 +19,6 @@ from torch import Tensor
 from annotated_transformer.decoder import DecoderLayer
 from annotated_transformer.masks import padding_mask
 from annotated_transformer.transformer import Transformer
-
-
-class IncrementalDecoder(Protocol):
-    """What a search needs: logits of the next token, and to follow it as it re-ranks."""
-
-    def next_logits(self, prefixes: Tensor) -> Tensor:
-        """prefixes: (live, beam, length) tokens, bos first. Returns (live, beam, vocab)."""
-        ...
-
-    def select(self, sentences: Tensor, parents: Tensor) -> None:
-        """Keep these sentences (kept,); each place of a beam follows its parent (kept, beam)."""
-        ...
 
 
 class PrefixDecoder:
