@@ -44,6 +44,9 @@ def test_19_of_20_intervals_hold_the_true_exponent(points: int) -> None:
         ([1, 2, 3], [1, 2, 3, 4], "3 sizes and 4 values"),
         ([0, 1, 2], [1, 2, 3], "above 0"),
         ([1, 2, 3], [1, 0, 3], "above 0"),
+        ([1, 2, 3], [1, math.nan, 3], "finite"),
+        ([1, 2, math.inf], [1, 2, 3], "finite"),
+        ([4, 4, 4], [1, 2, 3], "all sizes are 4"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(sizes, values, complaint) -> None:  # type: ignore[no-untyped-def]
@@ -63,6 +66,29 @@ def test_a_crossing_of_two_powers_is_exact() -> None:
 
 def test_the_last_crossing_counts_where_a_measurement_wavers() -> None:
     assert crossover([1, 2, 4, 8], [1, 3, 1, 4], [2, 2, 2, 2]) == pytest.approx(4 * 2**0.5)
+
+
+def test_a_curve_that_starts_above_is_below_only_up_to_the_last_crossing() -> None:
+    assert crossover([1, 2, 4], [3, 1, 4], [2, 2, 2]) == pytest.approx(2 * 2**0.5)
+    assert crossover([1, 2, 4], [3, 1, 1], [2, 2, 2]) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "first", "second", "complaint"),
+    [
+        ([], [], [], "0 sizes, 0 and 0 values"),
+        ([1, 2, 3], [1, 2], [1, 2], "3 sizes, 2 and 2 values"),
+        ([1, 2], [1, 2], [1, 2, 3], "2 sizes, 2 and 3 values"),
+        ([1, 2], [1, math.nan], [2, 1], "finite"),
+        ([1, 2], [1, 2], [math.inf, 1], "finite"),
+        ([1, 2], [0, 2], [1, 1], "above 0"),
+        ([1, 4, 2], [1, 3, 1], [2, 2, 2], "do not ascend"),
+        ([1, 1], [1, 3], [2, 2], "do not ascend"),
+    ],
+)
+def test_what_has_no_crossing_is_refused(sizes, first, second, complaint) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=complaint):
+        crossover(sizes, first, second)
 
 
 def test_two_layers_cost_what_table_1_and_section_4_say() -> None:

@@ -50,6 +50,7 @@ def case_of(*shapes: tuple[int, ...], name: str = "random tensors", **options: A
         (lambda x: x.max(-1).unsqueeze(-1), "use `amax`, or take `.values`"),
         (lambda x: x - x.sort(-1), "`sort` returns two things"),
         (lambda x: x if x > 0 else -x, "write `if mask is not None`"),
+        (lambda x: 0 <= x.long() & x.long() < 3, "Put each comparison in brackets"),
         (lambda x: x.masked_fill(~None, 0.0), "ask `if mask is not None` first"),  # type: ignore[operator]
         (lambda x: (0 == 1) - x, "does not subtract"),
         (lambda x: (x > 0) - (x < 0), "does not subtract"),

@@ -311,6 +311,14 @@ def a_seed(seed: int, value: float, alpha: float = 0.6) -> RecordedRun:
     )
 
 
+def test_an_older_record_that_names_fewer_options_stands_with_its_seeds() -> None:
+    newer, older = a_seed(0, 40.0), a_seed(1, 39.0)
+    configuration = json.loads(json.dumps(older.configuration))
+    del configuration["training"]["init_gain"], configuration["model"]["residual"]
+    older = replace(older, configuration=configuration)
+    assert by_settings([newer, older]) == [[newer, older]]
+
+
 def test_runs_that_differ_in_the_seed_stand_together_with_their_median() -> None:
     seeds = [a_seed(0, 40.0), a_seed(1, 10.0, 1.4), a_seed(2, 39.0)]
     other = a_run(

@@ -19,7 +19,6 @@ from annotated_transformer.experiments.long_context import (
 from annotated_transformer.figures import touch_long_context
 from annotated_transformer.figures.long_context import in_words
 from annotated_transformer.figures.plotly_renderer import figure_json
-from annotated_transformer.inspection import recording_attention
 from annotated_transformer.measurements import multiply_adds
 
 
@@ -56,8 +55,7 @@ def test_multiply_adds_are_those_of_the_packages_layer() -> None:
     config = TransformerConfig(vocab_size=11, d_model=32, d_ff=64, num_heads=4, num_layers=1)
     layer, n = EncoderLayer(config).eval(), 24
     sizes = DecoderSizes(1, 32, 4, 4, 64, 2, 0)
-    with recording_attention(layer):  # plain products, which can be counted
-        counted = multiply_adds(layer, torch.zeros(1, n, 32))
+    counted = multiply_adds(layer, torch.zeros(1, n, 32))
     assert counted == sum(multiply_adds_of_a_layer(sizes, n))
 
 

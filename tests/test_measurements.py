@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import layer_norm
 from torch.profiler import ProfilerActivity, profile
 
-from annotated_transformer.attention import scaled_dot_product_attention
+from annotated_transformer.attention import fused_attention, scaled_dot_product_attention
 from annotated_transformer.measurements import (
     depends_on,
     gap,
@@ -19,7 +19,7 @@ from annotated_transformer.measurements import (
     peak_bytes,
 )
 from annotated_transformer.restricted import restricted_attention
-from annotated_transformer.tiled import tiled_attention
+from annotated_transformer.tiled import online_softmax_attention, tiled_attention
 
 
 def test_gap_is_the_largest_difference_of_lists_arrays_and_tensors() -> None:
@@ -70,6 +70,16 @@ def test_multiply_adds_of_two_products() -> None:
     assert multiply_adds(both, a, b) == 2 * 3 * 4 * 5
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_multiply_adds_inside_fused_attention_are_counted(masked: bool) -> None:
+    """As many as the teaching path's, whichever kernel PyTorch picks."""
+    query, key, value = torch.randn(2, 3, 5, 8), torch.randn(2, 3, 7, 8), torch.randn(2, 3, 7, 8)
+    mask = torch.rand(2, 1, 5, 7) > 0.3 if masked else None
+    by_hand = 2 * 3 * 5 * 7 * (8 + 8)
+    for attend in (fused_attention, scaled_dot_product_attention):
+        assert multiply_adds(attend, query, key, value, mask) == by_hand
+
+
 def test_longest_chain_of_a_known_chain() -> None:
     def chain(x: Tensor) -> Tensor:
         y = x.exp().sin() + x  # exp, sin, add: the short way does not count
@@ -78,6 +88,17 @@ def test_longest_chain_of_a_known_chain() -> None:
     assert longest_chain(chain, torch.zeros(3, 2)) == 5  # and the input itself
     with pytest.raises(ValueError, match="does not depend on the inputs"):
         longest_chain(lambda x: torch.ones(2), torch.zeros(2))
+
+
+def test_longest_chain_of_attention_grows_with_the_number_of_tiles() -> None:
+    """And stays in the plain form. A backward of its own hides what is inside."""
+    plain = lambda x: scaled_dot_product_attention(x, x, x)[0]  # noqa: E731
+    online = lambda x: online_softmax_attention(x, x, x, 16)[0]  # noqa: E731
+    inputs = [torch.zeros(1, n, 8) for n in (64, 128, 256)]
+    assert len({longest_chain(plain, x) for x in inputs}) == 1
+    four, eight, sixteen = (longest_chain(online, x) for x in inputs)
+    assert (eight - four, sixteen - eight) == (2 * 4, 2 * 8)
+    assert longest_chain(lambda x: tiled_attention(x, x, x, 16), inputs[0]) == 2
 
 
 def test_peak_bytes_of_steps_known_by_hand() -> None:

@@ -62,12 +62,42 @@ def test_a_neighbourhood_beyond_the_ends_is_all_of_it() -> None:
     torch.testing.assert_close(restricted_attention(x, x, x, 9, 9), fused_attention(x, x, x))
 
 
-@pytest.mark.parametrize(("tile", "met"), [(None, 9), (1, 5), (10, 14)])
-def test_multiply_adds_are_those_of_the_docstring(tile: int | None, met: int) -> None:
-    n, d = 40, 8
+@pytest.mark.parametrize(
+    ("n", "side", "tile", "queries", "met"),
+    [
+        (40, 2, None, 40, 9),
+        (40, 2, 1, 40, 5),
+        (40, 2, 10, 40, 14),
+        (41, 2, 10, 50, 14),  # nine queries of nobody fill up the last tile
+        (200, 16, None, 231, 65),
+    ],
+)
+def test_multiply_adds_are_those_of_the_docstring(
+    n: int, side: int, tile: int | None, queries: int, met: int
+) -> None:
+    d = 8
     x = torch.zeros(1, n, d)
-    counted = multiply_adds(lambda x: restricted_attention(x, x, x, 2, 2, tile), x)
-    assert counted == 2 * n * met * d  # a tile meets tile + r - 1 keys, r = 5
+    counted = multiply_adds(lambda x: restricted_attention(x, x, x, side, side, tile), x)
+    assert counted == 2 * queries * met * d  # a tile meets tile + r - 1 keys
+
+
+def test_a_neighbourhood_beyond_the_ends_costs_as_one_that_reaches_them() -> None:
+    """15 keys around each query, in one tile of 8 queries that meets 22 keys."""
+    n, d = 8, 4
+    x = torch.zeros(1, n, d)
+    for side, tile in ((7, None), (200, None), (200, 500)):
+        counted = multiply_adds(lambda x, s=side, t=tile: restricted_attention(x, x, x, s, s, t), x)
+        assert counted == 2 * n * 22 * d
+
+
+@pytest.mark.parametrize("shift", [-3e4, 3e4])
+def test_only_differences_of_scores_count(shift: float) -> None:
+    """What is hidden lies below every score, however low: -1000 would not."""
+    query, key, value = (normal(11, 2, seed=seed) for seed in range(3))
+    query[:, 0], key[:, 0] = 2**0.5, shift
+    masked = fused_attention(query, key, value, neighbourhood_mask(11, 2, 1))
+    ours = restricted_attention(query, key, value, 2, 1)
+    torch.testing.assert_close(ours, masked, rtol=1e-9, atol=1e-9)
 
 
 def test_memory_grows_with_n() -> None:
@@ -88,5 +118,10 @@ def test_what_does_not_exist_is_refused(before: int, after: int, tile: int | Non
 
 
 def test_queries_and_keys_are_the_same_positions() -> None:
-    with pytest.raises(ValueError, match="3 queries and 4 keys"):
-        restricted_attention(torch.zeros(3, 2), torch.zeros(4, 2), torch.zeros(4, 2), 1, 1)
+    three, four, none = (torch.zeros(n, 2) for n in (3, 4, 0))
+    with pytest.raises(ValueError, match="3 queries, 4 keys and 4 values"):
+        restricted_attention(three, four, four, 1, 1)
+    with pytest.raises(ValueError, match="3 queries, 3 keys and 4 values"):
+        restricted_attention(three, three, four, 1, 1)
+    with pytest.raises(ValueError, match=r"0 queries, .* at least one"):
+        restricted_attention(none, none, none, 1, 1)

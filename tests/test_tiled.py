@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import re
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from annotated_transformer.attention import scaled_dot_product_attention
-from annotated_transformer.measurements import multiply_adds, peak_bytes
+from annotated_transformer.measurements import gap, multiply_adds, peak_bytes
 from annotated_transformer.tiled import online_softmax_attention, tiled_attention
 
 
@@ -118,6 +120,55 @@ def test_inputs_stay_as_they_are_and_no_second_derivative_is_promised() -> None:
         assert torch.equal(tensor, copy)
     with pytest.raises(RuntimeError, match="differentiate twice"):
         first.sum().backward()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_tensors_of_16_bits_are_added_up_in_32(dtype: torch.dtype) -> None:
+    """At most as inexact as the plain form in the same type; sums in 16 bits are twice that."""
+    tensors = [x.to(dtype) for x in draws(*[(256, 8)] * 3)]
+    (weighting,) = draws((256, 8), seed=1)
+
+    def output_and_gradients(function: Any, dtype: torch.dtype) -> list[Tensor]:
+        given = [x.to(dtype).requires_grad_() for x in tensors]
+        output = function(*given)
+        loss = (output * weighting.to(dtype)).sum()
+        return [output, *torch.autograd.grad(loss, given)]
+
+    def plain(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return scaled_dot_product_attention(q, k, v)[0]
+
+    exact = output_and_gradients(plain, torch.float64)
+    in_tiles = output_and_gradients(lambda q, k, v: tiled_attention(q, k, v, 16), dtype)
+    at_once = output_and_gradients(plain, dtype)
+    for ours, theirs, true in zip(in_tiles, at_once, exact, strict=True):
+        assert ours.dtype == dtype
+        assert gap(ours, true) <= gap(theirs, true)
+
+
+@pytest.mark.parametrize(
+    ("place", "shape", "complaint"),
+    [
+        (1, (1, 1, 6, 5), "keys (1, 1, 6, 5)"),  # would be repeated forward, and fail backward
+        (2, (1, 1, 6, 3), "values (1, 1, 6, 3)"),
+        (1, (2, 3, 6, 4), "a key as wide as a query"),
+        (2, (2, 3, 7, 3), "keys and values equally many"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(
+    place: int, shape: tuple[int, ...], complaint: str
+) -> None:
+    tensors = inputs(4, 6)
+    tensors[place] = torch.zeros(shape, dtype=torch.float64)
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        tiled_attention(*tensors)
+
+
+def test_types_that_do_not_fit_are_refused() -> None:
+    query, key, value = inputs(4, 6)
+    with pytest.raises(ValueError, match=r"torch\.float64, torch\.float32 and torch\.float64"):
+        tiled_attention(query, key.float(), value)
+    with pytest.raises(ValueError, match="one floating-point type"):
+        tiled_attention(query.long(), key.long(), value.long())
 
 
 def test_a_tile_of_nothing_and_no_keys_are_refused() -> None:

@@ -1,7 +1,8 @@
 """What the chapters measure on any function of tensors: gap, dependence, cost, chain, memory."""
 
+import math
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,10 +63,24 @@ def depends_on(outputs: Tensor, inputs: Tensor) -> Tensor:
 
 
 def multiply_adds(function: Callable[..., Any], *inputs: Tensor) -> int:
-    """Multiply-adds in the matrix products and convolutions of `function(*inputs)`."""
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+    """Multiply-adds in the matrix products and convolutions of `function(*inputs)`.
+
+    Those inside fused attention count too. PyTorch's counter knows the kernels for a GPU; the one
+    for a CPU is added here.
+    """
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    counting = FlopCounterMode(display=False, custom_mapping={kernel: _operations_of_attention})
+    with torch.no_grad(), counting as counter:
         function(*inputs)
     return counter.get_total_flops() // 2
+
+
+def _operations_of_attention(
+    query: Sequence[int], key: Sequence[int], value: Sequence[int], *_: Any, **__: Any
+) -> int:
+    """Multiplications and additions of the two products of equation 1, from three shapes."""
+    n_keys, d_k = key[-2:]
+    return 2 * math.prod(query[:-1]) * n_keys * (d_k + value[-1])
 
 
 def longest_chain(function: Callable[..., Tensor], *inputs: Tensor) -> int:
@@ -74,6 +89,13 @@ def longest_chain(function: Callable[..., Tensor], *inputs: Tensor) -> int:
     No machine can be done in fewer steps, however much it computes at the same time. The chain is
     read off the graph that autograd records, so operations are PyTorch's own; the input itself
     counts as the first.
+
+    A function with a backward pass of its own (`torch.autograd.Function`) is one operation there,
+    whatever it does inside: `tiled.tiled_attention` has a chain of 2. Follow what it is made of,
+    `tiled.online_softmax_attention`.
+
+    Raises:
+        ValueError: the result does not depend on the inputs.
     """
     last = function(*(x.detach().requires_grad_() for x in inputs)).grad_fn
     if last is None:
@@ -97,7 +119,8 @@ def peak_bytes(function: Callable[..., Any], *inputs: Tensor) -> int:
 
     Counted are the tensors that it makes, its result included and its inputs not; what autograd
     keeps for a backward pass is alive until that has run. What one operation of PyTorch needs
-    within itself is not seen. The count is exact and the same at every run, on every device.
+    within itself is not seen. On a CPU the count is exact and the same at every run; elsewhere it
+    is made in the same way, of the operations that PyTorch chooses there.
     """
     with LiveBytes() as counter:
         function(*inputs)

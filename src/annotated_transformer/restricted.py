@@ -28,35 +28,38 @@ def restricted_attention(
 ) -> Tensor:
     """Equation 1 with `neighbourhood_mask`, at a cost that grows with n · r in place of n².
 
-    One tile meets tile + r - 1 keys, where r = before + 1 + after. So a pass takes
-    2 · n · (tile + r - 1) · d multiply-adds: with tile = 1 exactly those of Table 1, 2 · r · n · d;
-    with the default, tile = r, almost twice as many in fewer and larger products.
+    One tile meets tile + r - 1 keys, where r = before + 1 + after, and the last tile is filled up
+    with queries of nobody. So a pass takes 2 · ceil(n / tile) · tile · (tile + r - 1) · d
+    multiply-adds: with tile = 1 exactly those of Table 1, 2 · r · n · d; with the default,
+    tile = r, almost twice as many in fewer and larger products.
 
     Args:
-        query, key: (..., n, d_k). value: (..., n, d_v).
-        before, after: how many keys on each side of a query it sees, from 0 on.
-        tile: how many queries share one product, from 1 on.
+        query, key: (..., n, d_k). value: (..., n, d_v). n is at least 1.
+        before, after: how many keys on each side of a query it sees, from 0 on; above n - 1 they
+            count as n - 1, for there are no more.
+        tile: how many queries share one product, from 1 on; above n it counts as n.
 
     Returns:
         (..., n, d_v).
 
     Raises:
-        ValueError: a neighbourhood or a tile of such a size does not exist, or there are not as
-            many queries as keys.
+        ValueError: a neighbourhood or a tile of such a size does not exist, there is no position,
+            or there are not as many queries as keys and values.
     """
-    neighbourhood = before + 1 + after
-    tile = neighbourhood if tile is None else tile
     n, d_k = query.shape[-2:]
-    if before < 0 or after < 0 or tile < 1:
+    if before < 0 or after < 0 or (tile is not None and tile < 1):
         raise ValueError(
             f"before = {before}, after = {after}, tile = {tile} was given: a neighbourhood has 0 "
             "or more keys on each side, and a tile has at least one query."
         )
-    if key.size(-2) != n:
+    if not key.size(-2) == value.size(-2) == n > 0:
         raise ValueError(
-            f"{n} queries and {key.size(-2)} keys were given: who is near whom is known only where "
-            "both are the same positions."
+            f"{n} queries, {key.size(-2)} keys and {value.size(-2)} values were given: who is near "
+            "whom is known only where all three are the same positions, at least one."
         )
+    before, after = min(before, n - 1), min(after, n - 1)
+    neighbourhood = before + 1 + after
+    tile = min(neighbourhood if tile is None else tile, n)
     tiles = math.ceil(n / tile)
     spare = tiles * tile - n  # queries of nobody, which fill up the last tile
     met = tile + neighbourhood - 1  # keys that a tile meets

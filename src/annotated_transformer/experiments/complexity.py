@@ -7,6 +7,7 @@ the two that chapter 1 does not have are here.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
 
 import torch
@@ -66,10 +67,10 @@ def fit_power(sizes: Sequence[float], values: Sequence[float]) -> Fit:
     """e of c · size^e by least squares of the logarithms, with Student's t for its interval.
 
     Args:
-        sizes, values: 3 to 12 points, all above 0.
+        sizes, values: 3 to 12 points, all finite and above 0; at least two sizes differ.
 
     Raises:
-        ValueError: there are fewer or more points, or one is not above 0.
+        ValueError: the points are not such.
     """
     free = len(sizes) - 2  # degrees of freedom: the points, less the two numbers of a line
     if not 1 <= free <= MOST_POINTS - 2 or len(sizes) != len(values):
@@ -77,8 +78,9 @@ def fit_power(sizes: Sequence[float], values: Sequence[float]) -> Fit:
             f"{len(sizes)} sizes and {len(values)} values were given: an interval needs from 3 to "
             f"{MOST_POINTS} of both."
         )
-    if min(*sizes, *values) <= 0:
-        raise ValueError("a power of a size has a logarithm: sizes and values must be above 0.")
+    _check_powers(sizes, values)
+    if len(set(sizes)) == 1:
+        raise ValueError(f"all sizes are {sizes[0]}: one size has no slope, give several.")
     slope = exponent(sizes, values)
     x = torch.tensor(sizes, dtype=torch.float64).log()
     y = torch.tensor(values, dtype=torch.float64).log()
@@ -92,13 +94,28 @@ def fit_power(sizes: Sequence[float], values: Sequence[float]) -> Fit:
 def crossover(
     sizes: Sequence[float], first: Sequence[float], second: Sequence[float]
 ) -> float | None:
-    """The size from which on `first` is not below `second`, or None where it always is.
+    """The size from which on `first` is not below `second`, or None where it is below at the end.
 
-    Between two sizes both curves are taken as powers, straight lines of logarithms.
+    Between two sizes both curves are taken as powers, straight lines of logarithms. Where they
+    cross more than once the last crossing counts, also when `first` starts above: what lies before
+    is not looked at.
+
+    Args:
+        sizes: at least one, in ascending order.
+        first, second: a value for each size, all finite and above 0.
 
     Raises:
-        ValueError: `first` is nowhere below: the crossing lies before the first size.
+        ValueError: `first` is nowhere below: the crossing lies before the first size. Or the
+            arguments are not such.
     """
+    if not len(sizes) == len(first) == len(second) > 0:
+        raise ValueError(
+            f"{len(sizes)} sizes, {len(first)} and {len(second)} values were given: each size has "
+            "one value of both curves, and there is at least one."
+        )
+    _check_powers(sizes, first, second)
+    if any(b <= a for a, b in pairwise(sizes)):
+        raise ValueError(f"sizes = {list(sizes)} do not ascend: sort the points by their size.")
     ahead = [math.log(b / a) for a, b in zip(first, second, strict=True)]  # above 0: first is below
     below = [place for place, lead in enumerate(ahead) if lead > 0]
     if not below:
@@ -108,6 +125,13 @@ def crossover(
         return None
     share = ahead[last] / (ahead[last] - ahead[last + 1])
     return float(sizes[last] ** (1 - share) * sizes[last + 1] ** share)
+
+
+def _check_powers(*numbers: Sequence[float]) -> None:
+    if not all(math.isfinite(x) and x > 0 for some in numbers for x in some):
+        raise ValueError(
+            "a power of a size has a logarithm: sizes and values must be finite and above 0."
+        )
 
 
 @torch.no_grad()

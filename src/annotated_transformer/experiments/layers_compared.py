@@ -11,10 +11,9 @@ from time import process_time
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import Node
 from torch.nn import functional
-from torch.utils.flop_counter import FlopCounterMode
 
+from annotated_transformer import measurements
 from annotated_transformer.attention import scaled_dot_product_attention
 
 Layer = Callable[[Tensor], Tensor]
@@ -64,31 +63,12 @@ def stack(layers: Sequence[Layer]) -> Layer:
 
 def multiply_adds(layer: Layer, n: int, d: int) -> int:
     """Multiply-adds in the matrix products and convolutions of one pass over n positions."""
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        layer(torch.zeros(1, n, d))
-    return counter.get_total_flops() // 2
+    return measurements.multiply_adds(layer, torch.zeros(1, n, d))
 
 
 def waiting_operations(layer: Layer, n: int, d: int) -> int:
-    """The longest chain of tensor operations in which each needs the result of the one before.
-
-    No machine can be done in fewer steps, however much it computes at the same time. The chain is
-    read off the graph that autograd records, so operations are PyTorch's own.
-    """
-    last = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
-    assert last is not None
-    lengths: dict[Node, int] = {}
-    to_visit = [last]
-    while to_visit:  # depth first, without recursion: chains are thousands long
-        node = to_visit[-1]
-        before = [source for source, _ in node.next_functions if source is not None]
-        missing = [source for source in before if source not in lengths]
-        if missing:
-            to_visit += missing
-        else:
-            lengths[node] = 1 + max((lengths[source] for source in before), default=0)
-            to_visit.pop()
-    return lengths[last]
+    """The longest chain of tensor operations in which each needs the result of the one before."""
+    return measurements.longest_chain(layer, torch.zeros(1, n, d))
 
 
 def reached(layer: Layer, n: int, d: int, seed: int = 0) -> list[bool]:

@@ -6,6 +6,10 @@ _NO_LENGTH = (
     "The second number is in operations, for the given n. Asked for is a number of tokens: the n "
     "at which 4n²d and 8nd² are equal, 2 d_model."
 )
+_STILL_N = (
+    "The second number depends on the given n. Both sides grow with n; one n cancels: 4n²d = 8nd² "
+    "leaves n = 2 d_model."
+)
 LENGTHS = (
     Fault(
         "length-d",
@@ -74,6 +78,20 @@ LENGTHS = (
         "are four projections, 8nd², and two products, 4n²d.",
     ),
     Fault(
+        "length-6d",
+        {"length": lambda n, d, h: 6 * d},
+        "6 d_model is the length for a whole layer; here there is no feed-forward network. Four "
+        "projections cost 8nd², scores and averages 4n²d: n = 2 d_model.",
+    ),
+    *(
+        Fault(f"length-from-n-{name}", {"length": length}, _STILL_N)
+        for name, length in (
+            ("over-n-squared", lambda n, d, h: 2 * d * d / n),
+            ("over-n-squared-and-d", lambda n, d, h: 2 * d / n),
+            ("by-a-root", lambda n, d, h: (2 * n * d) ** 0.5),
+        )
+    ),
+    Fault(
         "length-8d",
         {"length": lambda n, d, h: 8 * d},
         "The length is given as 8 d_model: the operations of a multiply-add are counted on one "
@@ -116,12 +134,6 @@ LENGTHS = (
         {"length": lambda n, d, h: 2 * n},
         "The second number is 2n: n and d_model are exchanged. The length depends on d_model "
         "alone, 4n²d = 8nd² gives n = 2 d_model.",
-    ),
-    Fault(
-        "length-n",
-        {"length": lambda n, d, h: n},
-        "The second number is the given n. Asked for is the length at which both parts would cost "
-        "the same, 2 d_model.",
     ),
     Fault(
         "length-minus-n",

@@ -74,7 +74,7 @@ SLIDING_WINDOW_MASK = Exercise(
         "distances 0 to window - 1. So a query has at most `window` keys, and a cache need not "
         "keep more. Models differ in whether the query itself is counted, which is why the "
         "number alone says little: try window = 1. Stacked layers see further than one window: "
-        "after L layers up to L · (window - 1) positions back."
+        "after N layers up to N · (window - 1) positions back."
     ),
     cases=(
         _case(4, 2),

@@ -31,6 +31,11 @@ def _chunks(n: int, window: int) -> Tensor:
     return (chunk[:, None] == chunk[None, :]) & (_back(n) >= 0)
 
 
+def _chunks_on_both_sides(n: int, window: int) -> Tensor:
+    chunk = torch.arange(n) // window
+    return chunk[:, None] == chunk[None, :]
+
+
 def _own_chunk_and_the_one_before(n: int, window: int) -> Tensor:
     chunk = torch.arange(n) // window
     return (chunk[:, None] - chunk[None, :] <= 1) & (_back(n) >= 0)
@@ -90,6 +95,12 @@ MISTAKES = (
         "The sentence is cut into blocks of `window`, and a query sees only its own block: the "
         "first query of a block sees nothing before it. A window slides along: every query has "
         "its own, 0 <= i - j < window.",
+    ),
+    Mistake(
+        "chunks-on-both-sides",
+        _chunks_on_both_sides,
+        "Positions are cut into fixed blocks; the window moves along with the query. And a block "
+        "holds keys after the query too. Allowed are 0 <= i - j < window.",
     ),
     Mistake(
         "chunks-of-two",

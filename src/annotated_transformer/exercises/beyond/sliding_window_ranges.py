@@ -23,6 +23,10 @@ _FUTURE = (
     "The window looks ahead: query i sees itself and the keys after it, and nothing of the past. "
     "Rows are queries and columns are keys; the allowed keys lie left of the diagonal."
 )
+_TURNED_ROUND = (
+    "The comparison is turned round: `j <= i` is the past. Here all of the future is open and "
+    "the past is hidden. (With i < j the other condition, i - j < window, always holds.)"
+)
 
 # The first and the last distance i - j that are True.
 RANGES: tuple[tuple[str, Candidate, Candidate, str], ...] = (
@@ -147,6 +151,13 @@ RANGES: tuple[tuple[str, Candidate, Candidate, str], ...] = (
         "The future is open, and the window is one key too wide. Both conditions are needed: "
         "j <= i and i - j < window.",
     ),
+    (
+        "turned-round",
+        lambda w: -(10**6),
+        lambda w: -1,
+        _TURNED_ROUND + " And the query itself is allowed: `<=`, not `<`.",
+    ),
+    ("turned-round-with-the-query", lambda w: -(10**6), lambda w: 0, _TURNED_ROUND),
     (
         "past-and-ahead",
         lambda w: 1 - w,

@@ -311,6 +311,12 @@ SUM_MISTAKES = (
         "its keys: `sum(-1, keepdim=True)`.",
     ),
     Mistake(
+        "maximum-without-keepdim",
+        tiled_of(maximum=lambda scores: scores.amax(-1)),
+        "The maximum has lost its last axis, so it does not line up with the queries: what is "
+        "subtracted spreads the scores out. Keep it: `amax(-1, keepdim=True)`.",
+    ),
+    Mistake(
         "sum-without-keepdim",
         tiled_of(summed=lambda shares: shares.sum(-1)),
         "The sum has lost its last axis, so it does not line up with the queries. Keep it: "

@@ -105,6 +105,13 @@ _MEANING: tuple[tuple[re.Pattern[str], str], ...] = (
 
 _TRUTH = re.compile(r"Boolean value of Tensor")
 _PYTHONS_OWN = re.compile(r"(?<![\w.])(max|min|sorted)\(")
+_COMPARISON = re.compile(r"[<>=!]=|[<>]")
+_JOINED = re.compile(r"[&|]")
+_ASKS_FOR_TRUTH = re.compile(r"\b(?:if|while|and|or|not|assert)\b")
+_ABOUT_BRACKETS = (
+    "`&` and `|` bind more tightly than `<=` and the other comparisons, so what stands between two "
+    "comparisons is joined first. Put each comparison in brackets: `(a <= b) & (c < d)`."
+)
 _ABOUT_THE_MASK = " To ask whether there is a mask, write `if mask is not None`."
 _TAKES_ONE_NUMBER = re.compile(
     r"\bmath\.\w|(?<![\w.])(?:float|int|sqrt|exp|log|sin|cos|tanh|pow|floor|ceil)\("
@@ -131,6 +138,8 @@ def remark_on(failure: Failure, exercise: Exercise | None = None) -> str | None:
             "tensor: `torch.relu` or `x.clamp(min=0)` for a maximum with 0, `torch.maximum` for "
             "one of two tensors, `x.max()` and `x.sort()` for all entries of one."
         )
+    if _TRUTH.search(failure.message) and _lacks_brackets(failure.source or ""):
+        return _ABOUT_BRACKETS
     if exercise and failure.line is None and _OF_ITS_OWN.search(failure.message):
         return f"The function is called as the statement says: `{exercise.signature}`."
     if ONE_NUMBER.search(failure.message):
@@ -140,6 +149,13 @@ def remark_on(failure: Failure, exercise: Exercise | None = None) -> str | None:
         if found := wording.search(failure.message):
             return meaning.format(*found.groups(), mask=_ABOUT_THE_MASK if masked else "")
     return None
+
+
+def _lacks_brackets(source: str) -> bool:
+    """Comparisons joined by & or | on a line without a word that asks for one truth value."""
+    return all(sign.search(source) for sign in (_COMPARISON, _JOINED)) and not (
+        _ASKS_FOR_TRUTH.search(source)
+    )
 
 
 def _about_one_number(source: str) -> str | None:
