@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.ablation import study
 from annotated_transformer.ablation.plan import Plan, Task, load_plan, plan_names
+from annotated_transformer.ablation.study import load_study
+from annotated_transformer.ledger.checks import Repository, load_studies
 from annotated_transformer.ledger.recorded_runs import RecordedRun, RecordedScore
 from annotated_transformer.ledger.study_page import (
-    Study,
     make_study_page,
     missing_tasks,
     problems_of_study,
-    runs_by_row,
+    study_of,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,7 +51,7 @@ def plan() -> Plan:
 
 
 def test_without_records_the_page_is_the_plan(plan: Plan) -> None:
-    page = make_study_page(plan, [])
+    page = make_study_page(study_of(plan, []))
     assert "None of these runs has been recorded yet" in page
     assert all(row.expect in page for row in plan.rows)
 
@@ -60,25 +62,27 @@ def test_means_differences_failures_and_what_is_missing(plan: Plan) -> None:
     (wild,) = plan.choose(["post-norm"], None)
     runs = [record(task, bleu) for task, bleu in zip(base, (34.0, 34.2, 34.4), strict=True)]
     runs += [record(slow, 30.0), record(wild, None)]
-    page = make_study_page(plan, runs)
+    page = make_study_page(study_of(plan, runs))
     assert "**34.20** (34.00, 34.20, 34.40)\n" in page
     # spread 0.2, two degrees of freedom: 4.303 * 0.2 * sqrt(1 + 1/3) = 0.99
     assert "standard deviation of 0.20 (2 degrees of freedom, 1 row" in page
     assert "**30.00**; −4.20 ± 0.99\n" in page
     assert "  - 1 of 1 failed\n" in page
     assert SIGNATURE in page
-    assert len(missing_tasks(plan, runs)) == len(plan.choose(None, None)) - 5
+    assert len(missing_tasks(study_of(plan, runs))) == len(plan.choose(None, None)) - 5
     assert "`rate-2e-3_s0`" in page
     assert "`rate-1e-3_s0`" not in page
-    assert Study(plan, runs_by_row(plan, runs)).scores(beam=1)["rate-1e-3"] == [30.0]
+    assert study_of(plan, runs).scores(beam=1)["rate-1e-3"] == [30.0]
 
 
 def test_a_small_difference_is_called_chance(plan: Plan) -> None:
     base = plan.choose(["base"], 3)
     (slow,) = plan.choose(["rate-1e-3"], None)
     runs = [record(task, bleu) for task, bleu in zip(base, (34.0, 34.2, 34.4), strict=True)]
-    assert "−0.90 ± 0.99, may be chance" in make_study_page(plan, [*runs, record(slow, 33.3)])
-    alone = make_study_page(plan, [runs[0], record(slow, 33.3)])
+    assert "−0.90 ± 0.99, may be chance" in make_study_page(
+        study_of(plan, [*runs, record(slow, 33.3)])
+    )
+    alone = make_study_page(study_of(plan, [runs[0], record(slow, 33.3)]))
     assert "nothing tells how much of a difference is chance" in alone
     assert "−0.70\n" in alone
 
@@ -86,9 +90,8 @@ def test_a_small_difference_is_called_chance(plan: Plan) -> None:
 def test_the_commits_that_trained_are_named(plan: Plan) -> None:
     base, slow = plan.choose(["base", "rate-1e-3"], 1)
     later = {"commit": "2" * 40, "changed": True}
-    page = make_study_page(
-        plan, [record(base, 34.0), replace(record(slow, 30.0), code_version=later)]
-    )
+    runs = [record(base, 34.0), replace(record(slow, 30.0), code_version=later)]
+    page = make_study_page(study_of(plan, runs))
     assert "of commit `1` (base); `2222222` with changes (rate-1e-3)." in page
 
 
@@ -105,7 +108,7 @@ def test_a_record_of_another_command_is_noticed(plan: Plan) -> None:
 def test_a_search_that_was_planned_later_and_has_no_score_is_named(plan: Plan) -> None:
     more = replace(plan, more_beams=(8,))
     (task,) = plan.choose(["base"], 1)
-    assert "  - not scored\n" in make_study_page(more, [record(task, 34.0)])
+    assert "  - not scored\n" in make_study_page(study_of(more, [record(task, 34.0)]))
     (problem,) = problems_of_study(more, [record(task, 34.0)])
     assert "base_s0 lacks the planned score of its beam-8 translations" in problem
 
@@ -135,7 +138,7 @@ def scored(plan: Plan, name: str, figures: list[tuple[float, float, float]]) -> 
 
 
 def test_a_plan_of_table_3_shows_the_papers_figures_beside_what_is_expected(table3: Plan) -> None:
-    page = make_study_page(table3, [])
+    page = make_study_page(study_of(table3, []))
     assert "None of these runs has been recorded yet" in page
     assert table3.chosen in page
     assert all(row.expect in page for row in table3.rows)
@@ -149,7 +152,7 @@ def test_where_a_seed_failed_the_others_get_no_difference(table3: Plan) -> None:
     base = scored(table3, "base", [(50.0, 52.0, 1.4), (51.0, 53.0, 1.4)])
     lucky = scored(table3, "no-norm", [(20.0, 21.0, 2.0), (22.0, 23.0, 2.0)])
     failed = record(table3.choose(["no-norm"], 3)[2], None)
-    page = make_study_page(table3, [*base, *lucky, failed])
+    page = make_study_page(study_of(table3, [*base, *lucky, failed]))
     assert "  - **21.00** (20.00, 22.00) where it ended well; 1 of 3 failed\n" in page
     assert "−29.5" not in page
 
@@ -158,16 +161,16 @@ def test_what_the_margin_stands_for_follows_from_the_records(table3: Plan) -> No
     base = scored(table3, "base", [(50.0, 52.0, 1.4), (51.0, 53.0, 1.4)])
     one = scored(table3, "heads-4", [(50.0, 52.0, 1.4)])
     two = scored(table3, "heads-1", [(40.0, 42.0, 1.4), (43.0, 44.0, 1.4)])
-    assert "spread is assumed everywhere" in make_study_page(table3, [*base, *one])
-    assert "where it has one" in make_study_page(table3, [*base, *one, *two])
-    assert "by Welch's formula" in make_study_page(table3, [*base, *two])
+    assert "spread is assumed everywhere" in make_study_page(study_of(table3, [*base, *one]))
+    assert "where it has one" in make_study_page(study_of(table3, [*base, *one, *two]))
+    assert "by Welch's formula" in make_study_page(study_of(table3, [*base, *two]))
 
 
 def test_each_search_perplexity_and_the_paper_have_a_column(table3: Plan) -> None:
     runs = scored(table3, "base", [(50.0, 52.0, 1.40), (52.0, 54.0, 1.50)])
     runs += scored(table3, "heads-1", [(20.0, 30.0, 2.00), (20.2, 30.0, 2.20)])
     [failed] = table3.choose(["no-norm"], 1)
-    page = make_study_page(table3, [*runs, record(failed, None)])
+    page = make_study_page(study_of(table3, [*runs, record(failed, None)]))
     headings = ["Score, difference", "The same, beam-4", "Perplexity"]
     headings += ["The paper: perplexity; BLEU", "CPU minutes"]
     assert "* - What is changed\n" + "".join(f"  - {one}\n" for one in headings) in page
@@ -209,3 +212,27 @@ def test_the_committed_table_is_computed_again_from_the_files(name: str) -> None
                 assert row.expect in page
                 assert f"**{sum(values) / len(values):.2f}**" in page
     assert ("None of these runs has been recorded yet" in page) == (recorded == 0)
+
+
+@pytest.mark.parametrize("name", plan_names())
+def test_what_chapters_read_of_a_study_is_what_was_recorded(name: str) -> None:
+    studies = {plan.name: study_of(plan, runs) for plan, runs in load_studies(Repository(ROOT))}
+    assert load_study(name) == studies[name]
+
+
+def test_a_study_goes_through_its_file_unchanged(
+    table3: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = scored(table3, "base", [(50.0, 52.0, 1.40), (52.0, 54.0, 1.50)])
+    [failed] = table3.choose(["no-norm"], 1)
+    written = study_of(table3, [*runs, record(failed, None)])
+    monkeypatch.setattr(study, "OUTCOMES", tmp_path)
+    (tmp_path / "table3_grammar.json").write_text(written.as_json())
+    read = load_study("table3_grammar")
+    assert read == written
+    assert [outcome.finished for outcome in read.outcomes] == [True, True, False]
+    assert read.found(4)["base"].mean == 53.0
+    assert read.found()["base"].mean == 51.0
+    assert read.perplexity("base") == pytest.approx(1.45)
+    assert read.perplexity("no-norm") is None
+    assert read.loss("base") == 2.0

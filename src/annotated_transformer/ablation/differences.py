@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from statistics import mean, variance
 
 from annotated_transformer.ablation.plan import BASE, Plan, Row
-from annotated_transformer.ledger.recorded_runs import RecordedRun
 
 # Student's t with 1, 2, ... degrees of freedom exceeds this in 2.5 cases of 100.
 T_975 = (
@@ -109,21 +108,3 @@ def t_975(freedom: int) -> float:
     z = 1.959964  # the normal distribution's
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     return z + (z**3 + z) / (4 * freedom) + second / freedom**2
-
-
-def score_of(plan: Plan, run: RecordedRun, beam: int) -> float | None:
-    """The score of one search by which the rows are compared; None if the run failed."""
-    score = run.score(plan.split, plan.protocol, beam)
-    return None if score is None else score.value
-
-
-def perplexity_of(plan: Plan, run: RecordedRun) -> float | None:
-    """Of the split that is scored, per piece; None if the run failed."""
-    score = run.score(plan.split, "perplexity")
-    return None if score is None else score.value
-
-
-def loss_of(run: RecordedRun) -> float | None:
-    """The last validation loss, nats per token, of the last weights (not of their mean)."""
-    lines = run.events("valid")
-    return lines[-1]["loss"] if lines else None

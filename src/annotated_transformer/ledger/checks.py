@@ -28,6 +28,7 @@ from annotated_transformer.ledger.run_page import RUN_PAGE, make_run_page
 from annotated_transformer.ledger.study_page import (
     make_study_page,
     problems_of_study,
+    study_of,
     study_page,
 )
 
@@ -56,6 +57,10 @@ class Repository:
     def book(self) -> Path:
         return self.root / "book"
 
+    @property
+    def outcomes(self) -> Path:
+        return self.root / "src" / "annotated_transformer" / "ablation" / "outcomes"
+
 
 def find_repository(start: Path | None = None) -> Repository:
     """The clone that holds `start` (the current folder by default).
@@ -74,16 +79,18 @@ def find_repository(start: Path | None = None) -> Repository:
 
 
 def make_pages(repository: Repository) -> dict[Path, str]:
-    """The generated pages: path to text."""
+    """The generated pages, and the figures of studies that the package carries: path to text."""
     runs = load_run_records(repository.results)
     cells = find_ledger_cells(repository.notebooks)
+    studies = [study_of(plan, of_plan) for plan, of_plan in load_studies(repository)]
     return {
         repository.book / "ledger.md": make_ledger_page(SECTIONS, CONSEQUENCES, cells, runs),
         repository.book / f"{RUN_PAGE}.md": make_run_page(runs),
         **{
-            repository.book / f"{study_page(plan)}.md": make_study_page(plan, study)
-            for plan, study in load_studies(repository)
+            repository.book / f"{study_page(study.plan)}.md": make_study_page(study)
+            for study in studies
         },
+        **{repository.outcomes / f"{study.plan.name}.json": study.as_json() for study in studies},
     }
 
 
