@@ -9,6 +9,7 @@ from annotated_transformer.figures.beam_tree import BeamNode, nodes_of, show_bea
 from annotated_transformer.figures.cost import System, draw_bleu_by_cost
 from annotated_transformer.figures.curves import Curve, draw_curves
 from annotated_transformer.figures.decoder import draw_reach, draw_stages, draw_vocabularies
+from annotated_transformer.figures.differences import draw_differences
 from annotated_transformer.figures.encoder import draw_strips, touch_strips
 from annotated_transformer.figures.heads import (
     draw_losses_by_part,
@@ -64,6 +65,7 @@ __all__ = [
     "draw_bleu_by_cost",
     "draw_broadcast",
     "draw_curves",
+    "draw_differences",
     "draw_losses_by_part",
     "draw_maps",
     "draw_matrices",

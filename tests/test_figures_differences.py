@@ -1,0 +1,38 @@
+"""The figure of differences tells what is decided from what may be chance."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import to_rgba
+
+from annotated_transformer import figures
+
+
+def test_filled_where_the_interval_leaves_out_zero_and_open_elsewhere() -> None:
+    found = {"slow": (-8.0, 1.5), "equal": (0.5, 1.5), "one seed": (3.0, None)}
+    assert figures.draw_differences(found, "BLEU") == {
+        "slow": True,
+        "equal": False,
+        "one seed": False,
+    }
+    axes = plt.gca()
+    marks = {
+        row: (x, to_rgba(line.get_markerfacecolor())[3] > 0)  # type: ignore[arg-type]
+        for line in axes.get_lines()
+        if line.get_marker() == "o"
+        for x, row in zip(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()), strict=True)
+    }
+    assert marks == {0: (-8.0, True), 1: (0.5, False), 2: (3.0, False)}
+    intervals = sorted(
+        (path.vertices[0, 0], path.vertices[1, 0])  # type: ignore[index, call-overload]
+        for bars in axes.collections
+        for path in bars.get_paths()
+    )
+    assert intervals == [(-9.5, -6.5), (-1.0, 2.0), (3.0, 3.0)]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(found)
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first on top
+    plt.close("all")
+
+
+def test_without_an_open_mark_the_picture_is_drawn_all_the_same() -> None:
+    assert figures.draw_differences({"slow": (-8.0, 1.5)}, "BLEU") == {"slow": True}
+    plt.close("all")
