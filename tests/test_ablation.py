@@ -267,6 +267,8 @@ def test_rows_are_run_recorded_and_not_run_again(tmp_path: Path) -> None:
         assert record.seeds["training"] == int(name[-1])
         assert record.score("valid", "lower-tokenised") is not None
     assert records["dropout_s0"].events("valid") != records["dropout_s1"].events("valid")
+    kept = [path.parent.name for path in runner.records.glob("*/translations.valid.txt")]
+    assert sorted(kept) == ["base_s0", "dropout_s0"]  # of one seed
     assert [line[:8] for line in told] == ["[1 of 3]", "[2 of 3]", "[3 of 3]"]
     assert {line[9:].split(",")[0] for line in told} == set(records)
     before = (runner.records / "base_s0" / "run.json").read_bytes()

@@ -9,13 +9,14 @@ import pytest
 from annotated_transformer.ablation import study
 from annotated_transformer.ablation.plan import Plan, Task, load_plan, plan_names
 from annotated_transformer.ablation.study import load_study
+from annotated_transformer.data.grammar import generate_corpus
 from annotated_transformer.ledger.checks import Repository, load_studies
+from annotated_transformer.ledger.outcomes import study_of
 from annotated_transformer.ledger.recorded_runs import RecordedRun, RecordedScore
 from annotated_transformer.ledger.study_page import (
     make_study_page,
     missing_tasks,
     problems_of_study,
-    study_of,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -216,8 +217,9 @@ def test_the_committed_table_is_computed_again_from_the_files(name: str) -> None
 
 @pytest.mark.parametrize("name", plan_names())
 def test_what_chapters_read_of_a_study_is_what_was_recorded(name: str) -> None:
-    studies = {plan.name: study_of(plan, runs) for plan, runs in load_studies(Repository(ROOT))}
-    assert load_study(name) == studies[name]
+    repository = Repository(ROOT)
+    [(plan, runs)] = [one for one in load_studies(repository) if one[0].name == name]
+    assert load_study(name) == study_of(plan, runs, repository.ablations / name)
 
 
 def test_a_study_goes_through_its_file_unchanged(
@@ -236,3 +238,19 @@ def test_a_study_goes_through_its_file_unchanged(
     assert read.perplexity("base") == pytest.approx(1.45)
     assert read.perplexity("no-norm") is None
     assert read.loss("base") == 2.0
+
+
+def test_which_kept_translations_are_right_is_told_by_sentence(
+    table3: Plan, tmp_path: Path
+) -> None:
+    corpus = generate_corpus(3, train=1, valid=4)
+    said = [*corpus["valid"].target]
+    said[1], said[2] = said[1].lower(), ""
+    [run] = scored(table3, "base", [(50.0, 52.0, 1.40)])
+    run = replace(run, data={"name": "grammar", "origin": {"seed": 3, "valid": 4}})
+    (tmp_path / "base_s0").mkdir()
+    (tmp_path / "base_s0" / "translations.valid.txt").write_text("\n".join([*said, ""]))
+    [outcome] = study_of(table3, [run], tmp_path).outcomes
+    assert outcome.right == "1001"
+    [outcome] = study_of(table3, [run]).outcomes
+    assert outcome.right == ""

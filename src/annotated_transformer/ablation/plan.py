@@ -109,6 +109,14 @@ class Task:
         return self.plan.beam, *self.plan.more_beams
 
     @property
+    def keeps_translations(self) -> bool:
+        """Whether the translations of the compared search go into the record, for paired tests.
+
+        Those of one seed are enough: seeds are compared by their scores.
+        """
+        return self.seed == 0
+
+    @property
     def run_dir(self) -> str:
         """Where the recorded command trains; the runner may train elsewhere."""
         return f"runs/{self.plan.name}/{self.name}"
@@ -128,7 +136,13 @@ class Task:
         options: Options = {"split": self.plan.split, "beam": beam}
         if "threads" in self.plan.options:
             options["threads"] = self.plan.options["threads"]
+        if self.keeps_translations and beam == self.plan.beam:
+            options["output"] = self.translations(run_dir)
         return ["evaluate", "--run-dir", run_dir, *words_of(options)]
+
+    def translations(self, run_dir: str) -> str:
+        """The file of the translations that are kept."""
+        return f"{run_dir}.{self.plan.split}.txt"
 
     def commands(self) -> list[str]:
         """Training and each scoring as they are recorded and as anybody can type them."""

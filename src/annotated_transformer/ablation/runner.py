@@ -113,6 +113,8 @@ class Runner:
         if not trained:
             raise WorkError(self.end_of_log(task))
         files = []
+        kept = Path(task.translations(str(directory.path)))
+        kept.unlink(missing_ok=True)  # of a scoring that was killed
         for beam in task.beams:
             files.append(self.work / f"{task.name}.beam{beam}.json")
             words = [*task.evaluate_words(str(directory.path), beam), "--format", "json"]
@@ -146,6 +148,7 @@ class Runner:
     def record(self, task: Task, directory: RunDirectory, scores: list[Path]) -> RecordedRun:
         """Record a run; one that diverged has no scores and has failed."""
         train, *evaluations = task.commands()
+        kept = Path(task.translations(str(directory.path)))
         request = Request(
             run_dir=directory.path,
             folder=self.records / task.name,
@@ -153,6 +156,7 @@ class Runner:
             command=train,
             score_files=scores,
             evaluation_commands=evaluations,
+            translations={task.plan.split: kept} if kept.exists() else {},
             status="finished" if scores else "failed",
             badly=[] if scores else [self.end_of_log(task)],
             code=self.code_of(task, directory),

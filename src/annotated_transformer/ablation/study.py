@@ -31,6 +31,8 @@ class Outcome:
         perplexity: of the split that is scored, per piece; None if it was not taken.
         minutes: of processor time.
         commit: the code that trained it.
+        right: of the translations that are kept, a sentence each: 1 where it is the reference,
+            letter for letter, else 0; "" if none are kept or the plan compares by another score.
     """
 
     row: str
@@ -41,6 +43,7 @@ class Outcome:
     perplexity: float | None
     minutes: float
     commit: str
+    right: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from annotated_transformer.errors import CallError
 from annotated_transformer.ledger.cells import NOTEBOOKS, LedgerCell, find_ledger_cells
 from annotated_transformer.ledger.facts import load_facts
 from annotated_transformer.ledger.ledger_page import make_ledger_page
+from annotated_transformer.ledger.outcomes import study_of
 from annotated_transformer.ledger.recorded_runs import (
     RESULTS,
     RecordedRun,
@@ -28,7 +29,6 @@ from annotated_transformer.ledger.run_page import RUN_PAGE, make_run_page
 from annotated_transformer.ledger.study_page import (
     make_study_page,
     problems_of_study,
-    study_of,
     study_page,
 )
 
@@ -82,7 +82,10 @@ def make_pages(repository: Repository) -> dict[Path, str]:
     """The generated pages, and the figures of studies that the package carries: path to text."""
     runs = load_run_records(repository.results)
     cells = find_ledger_cells(repository.notebooks)
-    studies = [study_of(plan, of_plan) for plan, of_plan in load_studies(repository)]
+    studies = [
+        study_of(plan, of_plan, repository.ablations / plan.name)
+        for plan, of_plan in load_studies(repository)
+    ]
     return {
         repository.book / "ledger.md": make_ledger_page(SECTIONS, CONSEQUENCES, cells, runs),
         repository.book / f"{RUN_PAGE}.md": make_run_page(runs),
@@ -122,6 +125,8 @@ def check_repository(repository: Repository, corpora: Path | None = None) -> lis
         for run in study:
             where = f"results/{ABLATIONS}/{plan.name}/{run.name}"
             problems += problems_of_run(run, parse_command, where)
+            folder = repository.ablations / plan.name / run.name
+            problems += problems_of_scores(run, folder, corpora)
     problems += problems_of_scores_in_prose(repository, runs)
     if not problems:  # a page made from wrong data would only repeat the message
         problems += problems_of_pages(make_pages(repository))

@@ -100,36 +100,6 @@ def make_study_page(study: Study) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def study_of(plan: Plan, runs: Sequence[RecordedRun]) -> Study:
-    """What the recorded runs gave, those left out that are not in the plan."""
-    by_name = {run.name: run for run in runs}
-    tasks = [task for task in plan.choose(None, None) if task.name in by_name]
-    scores = [run.score(plan.split, plan.protocol) for run in runs]
-    return Study(
-        plan,
-        tuple(outcome_of(task, by_name[task.name]) for task in tasks),
-        tuple(sorted({score.signature for score in scores if score})),
-    )
-
-
-def outcome_of(task: Task, run: RecordedRun) -> Outcome:
-    """The figures of a record by which the rows of its plan are compared."""
-    plan, validated = task.plan, run.events("valid")
-    perplexity = run.score(plan.split, "perplexity")
-    scores = {beam: run.score(plan.split, plan.protocol, beam) for beam in task.beams}
-    changed = " with changes" if run.code_version.get("changed") else ""
-    return Outcome(
-        row=task.row.name,
-        seed=task.seed,
-        finished=run.status == "finished",
-        scores={beam: score.value for beam, score in scores.items() if score},
-        loss=validated[-1]["loss"] if validated else None,
-        perplexity=perplexity.value if perplexity else None,
-        minutes=round(run.cost["process_cpu_seconds"] / 60, 2),
-        commit=run.code_version["commit"] + changed,
-    )
-
-
 def search_of(beam: int) -> str:
     """How translations were searched, in words."""
     return "greedy" if beam == 1 else f"beam-{beam}"

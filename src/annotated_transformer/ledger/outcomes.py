@@ -1,0 +1,60 @@
+"""What the records of a plan's runs gave, as chapters and pages read it (`ablation/study.py`)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from annotated_transformer.ablation.plan import Plan, Task
+from annotated_transformer.ablation.study import Outcome, Study
+from annotated_transformer.ledger.recorded_runs import RecordedRun
+from annotated_transformer.ledger.rescoring import corpus_of
+
+
+def study_of(plan: Plan, runs: Sequence[RecordedRun], records: Path | None = None) -> Study:
+    """What the recorded runs gave, those left out that are not in the plan.
+
+    Args:
+        records: the plan's folder in results/, if the translations there are to be read too.
+    """
+    by_name = {run.name: run for run in runs}
+    tasks = [task for task in plan.choose(None, None) if task.name in by_name]
+    scores = [run.score(plan.split, plan.protocol) for run in runs]
+    return Study(
+        plan,
+        tuple(outcome_of(task, by_name[task.name], records) for task in tasks),
+        tuple(sorted({score.signature for score in scores if score})),
+    )
+
+
+def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Outcome:
+    """The figures of a record by which the rows of its plan are compared."""
+    plan, validated = task.plan, run.events("valid")
+    perplexity = run.score(plan.split, "perplexity")
+    scores = {beam: run.score(plan.split, plan.protocol, beam) for beam in task.beams}
+    changed = " with changes" if run.code_version.get("changed") else ""
+    return Outcome(
+        row=task.row.name,
+        seed=task.seed,
+        finished=run.status == "finished",
+        scores={beam: score.value for beam, score in scores.items() if score},
+        loss=validated[-1]["loss"] if validated else None,
+        perplexity=perplexity.value if perplexity else None,
+        minutes=round(run.cost["process_cpu_seconds"] / 60, 2),
+        commit=run.code_version["commit"] + changed,
+        right=right_sentences(task, run, records) if records else "",
+    )
+
+
+def right_sentences(task: Task, run: RecordedRun, records: Path) -> str:
+    """Which kept translations are their reference, letter for letter: 1, or 0, for each sentence.
+
+    "" where none are kept, or the plan's score is another.
+    """
+    plan = task.plan
+    kept = records / task.name / f"translations.{plan.split}.txt"
+    if plan.protocol != "exact-match" or not kept.exists():
+        return ""
+    corpus = corpus_of(run, None)
+    if corpus is None:  # a corpus that is not generated here
+        return ""
+    ours, references = kept.read_text("utf-8").split("\n")[:-1], corpus[plan.split].target
+    return "".join("01"[one == reference] for one, reference in zip(ours, references, strict=True))
