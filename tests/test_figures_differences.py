@@ -15,20 +15,24 @@ def test_filled_where_the_interval_leaves_out_zero_and_open_elsewhere() -> None:
         "one seed": False,
     }
     axes = plt.gca()
+    names = {
+        tick: label.get_text()
+        for tick, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
+    }
     marks = {
-        row: (x, to_rgba(line.get_markerfacecolor())[3] > 0)  # type: ignore[arg-type]
+        names[place]: (x, to_rgba(line.get_markerfacecolor())[3] > 0)  # type: ignore[arg-type]
         for line in axes.get_lines()
         if line.get_marker() == "o"
-        for x, row in zip(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()), strict=True)
+        for x, place in zip(np.asarray(line.get_xdata()), np.asarray(line.get_ydata()), strict=True)
     }
-    assert marks == {0: (-8.0, True), 1: (0.5, False), 2: (3.0, False)}
+    assert marks == {"slow": (-8.0, True), "equal": (0.5, False), "one seed": (3.0, False)}
     intervals = sorted(
         (path.vertices[0, 0], path.vertices[1, 0])  # type: ignore[index, call-overload]
         for bars in axes.collections
         for path in bars.get_paths()
     )
     assert intervals == [(-9.5, -6.5), (-1.0, 2.0), (3.0, 3.0)]
-    assert [label.get_text() for label in axes.get_yticklabels()] == list(found)
+    assert list(names.values()) == list(found)
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first on top
     plt.close("all")
 

@@ -1,9 +1,14 @@
 """What changes did to a score, with intervals, in the book's look (matplotlib)."""
 
 from collections.abc import Mapping
+from textwrap import wrap
+
+import numpy as np
 
 from annotated_transformer.figures.curves import CURVE_LOOKS
 from annotated_transformer.figures.style import TEXT, add_legend, new_figure
+
+LETTERS, LINE = 30, 0.17  # a line of a name: so many letters, so many inches high
 
 
 def draw_differences(
@@ -23,7 +28,10 @@ def draw_differences(
     Returns:
         change -> whether its interval leaves out 0.
     """
-    figure, (axes,) = new_figure(5.4, 1.3 + 0.28 * len(found))
+    names = [wrap(name, LETTERS) for name in found]
+    heights = np.array([0.1 + LINE * len(lines) for lines in names])  # inches
+    figure, (axes,) = new_figure(5.4, 1.0 + heights.sum())
+    places = heights.cumsum() - heights / 2
     shade, _, marker = CURVE_LOOKS[0]
     decided = {
         name: margin is not None and abs(difference) > margin
@@ -35,7 +43,7 @@ def draw_differences(
         values = [list(found.values())[row] for row in rows]
         axes.errorbar(
             [difference for difference, _ in values],
-            rows,
+            places[rows],
             xerr=[margin or 0.0 for _, margin in values],
             ls="none",
             marker=marker,
@@ -45,8 +53,8 @@ def draw_differences(
             elinewidth=1.4,
             label=label,
         )
-    axes.set_yticks(range(len(found)), list(found))
-    axes.invert_yaxis()
+    axes.set_yticks(places, ["\n".join(lines) for lines in names], fontsize=9.5)
+    axes.set_ylim(heights.sum(), 0)
     axes.set_xlabel(x_label)
     axes.grid(visible=True, axis="x", lw=0.6)
     add_legend(figure, loc="outside upper center", ncols=3, fontsize=9.5, columnspacing=1.2)
