@@ -3,8 +3,16 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mutation_report import mutation_table
+
+# Neither chance nor a busy machine decides: the same examples at every run, and no clock. To search
+# on with other examples: pytest --hypothesis-profile=default.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
