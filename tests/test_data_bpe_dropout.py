@@ -82,7 +82,10 @@ def test_the_library_splits_in_the_same_ways_and_nearly_as_often() -> None:
     ours = Counter(tuple(merges.split(LONGEST, random)) for _ in range(DRAWS))
     whole = tuple(VOCABULARY.encode(texts[0]))
     assert ours[whole] / DRAWS == pytest.approx(theirs[whole] / DRAWS, abs=0.1)
-    assert {way for way, _ in ours.most_common(4)} == {way for way, _ in theirs.most_common(4)}
+    frequent, theirs_frequent = ([way for way, _ in ways.most_common(4)] for ways in (ours, theirs))
+    assert frequent[:2] == theirs_frequent[:2]  # rarer ones may change places: it takes no seed
+    assert theirs.keys() >= set(frequent)
+    assert ours.keys() >= set(theirs_frequent)
 
 
 def test_copies_say_the_same_and_are_split_in_other_ways() -> None:
