@@ -476,13 +476,13 @@ HOSTILE: dict[str, Callable[..., Any]] = {
 def whole_afterwards() -> Iterator[None]:
     """After every candidate a right one passes, this process is unchanged and nothing runs on."""
     folder, files = os.getcwd(), len(os.listdir("/proc/self/fd"))
-    state = torch.get_rng_state()
+    state, children = torch.get_rng_state(), _children()  # multiprocessing has helpers that stay
     yield
     assert os.getcwd() == folder
     assert torch.equal(torch.get_rng_state(), state)
     assert grade_exercise(EXERCISE, softmax).passed
     assert len(os.listdir("/proc/self/fd")) <= files
-    assert not _children()
+    assert set(_children()) <= set(children)
 
 
 def _children() -> list[str]:
@@ -493,7 +493,7 @@ def _children() -> list[str]:
 def _report(candidate: Callable[..., Any], limits: Limits | None = None) -> Report:
     began = time.monotonic()
     report = grade_exercise(EXERCISE, candidate, limits=limits)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60  # it ends, on a busy machine too; who sleeps sleeps 1,000
     return report
 
 
