@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import os
 import time
 import types
 from collections.abc import Callable
@@ -86,6 +87,12 @@ def _profile(exercise: Exercise, function: Callable[..., Any]) -> list[Outcome]:
         ]
 
 
+def _processor_seconds() -> float:
+    """Used by this process and by all that it has started and that have ended."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
 def _all_fail(profile: list[Outcome]) -> bool:
     return all(outcome.failure is not None for outcome in profile)
 
@@ -108,12 +115,15 @@ def test_the_reference_passes(exercise: Exercise, record_property: Record) -> No
 
 @by_id
 def test_a_check_answers_in_two_seconds(exercise: Exercise) -> None:
-    """The best of three, since the machine may be busy with something else."""
+    """Of processor time, with that of its process: a busy machine only takes longer by the clock.
+
+    The best of three, since what runs beside it on a core takes from its caches.
+    """
     times = []
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = _processor_seconds()
         grade_exercise(exercise, exercise.reference)
-        times.append(time.perf_counter() - begun)
+        times.append(_processor_seconds() - begun)
     assert min(times) < 2
 
 
