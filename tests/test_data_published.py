@@ -4,7 +4,6 @@ import json
 import logging
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from annotated_transformer.data.download import NoNetworkError
 from annotated_transformer.data.published import Published, Source, get, verify
 from annotated_transformer.errors import WorkError
 from local_server import Server, digest, server
+from waiting import when_logged
 
 __all__ = ["server"]
 
@@ -160,7 +160,7 @@ def test_the_second_process_waits_and_uses_what_the_first_fetched(
 ) -> None:
     """Another process holds the lock, puts the texts in place, and lets go."""
     program = (
-        "import sys, time\n"
+        "import sys\n"
         "from pathlib import Path\n"
         "from annotated_transformer.data.cache import one_at_a_time\n"
         "folder = Path(sys.argv[1])\n"
@@ -174,16 +174,12 @@ def test_the_second_process_waits_and_uses_what_the_first_fetched(
         [sys.executable, "-c", program, str(tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
     ) as first:
         assert first.stdin is not None
         assert first.stdout is not None
-        assert first.stdout.readline() == "held\n"
-        release = threading.Timer(0.5, lambda: first.communicate("\n"))
-        release.start()
-        with caplog.at_level(logging.WARNING):
+        assert first.stdout.readline() == b"held\n"
+        with caplog.at_level(logging.WARNING), when_logged("waiting for it", first.stdin.close):
             get(small(), tmp_path)
-        release.join()
     assert "another process is fetching small" in caplog.text
     assert server.ranges == []
 
