@@ -16,6 +16,7 @@ LOADED_ONCE = [
     "torch._dynamo",  # every optimizer imports it
     "toy_run",
 ]
+PATIENCE = 900  # seconds for a process that may have to import PyTorch on a busy machine
 FORKED = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
 FORKED.set_forkserver_preload(LOADED_ONCE)
 

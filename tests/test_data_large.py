@@ -31,6 +31,8 @@ from annotated_transformer.data.folder import write_folder
 from annotated_transformer.data.text_file import StoredSentences
 from annotated_transformer.data.token_store import ArrayWriter, TokenRows
 from annotated_transformer.errors import CallError, WorkError
+from forked import PATIENCE
+from waiting import when_logged
 
 
 @pytest.fixture(autouse=True)
@@ -282,7 +284,7 @@ def test_two_processes_encode_once(
     processes = [context.Process(target=encode_in_process, args=arguments) for _ in range(2)]
     for process in processes:
         process.start()
-    results = [queue.get(timeout=120) for _ in processes]
+    results = [queue.get(timeout=PATIENCE) for _ in processes]
     for process in processes:
         process.join()
     assert sorted(chunks > 0 for chunks, _ in results) == [False, True]
@@ -291,21 +293,25 @@ def test_two_processes_encode_once(
 
 def test_who_waits_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     program = (
-        "import sys, time\n"
+        "import sys\n"
         "from pathlib import Path\n"
         "from annotated_transformer.data.cache import one_at_a_time\n"
         "with one_at_a_time(Path(sys.argv[1]), 'x'):\n"
         "    print('held', flush=True)\n"
-        "    time.sleep(1)\n"
+        "    sys.stdin.readline()\n"
         "    Path(sys.argv[1], 'done').touch()\n"
     )
     folder = tmp_path / "shared"
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(folder)], stdout=subprocess.PIPE, text=True
-    ) as other:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", program, str(folder)], **pipes) as other:
+        assert other.stdin is not None
         assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
-        with caplog.at_level(logging.WARNING), one_at_a_time(folder, "fetching multi30k"):
+        assert other.stdout.readline() == b"held\n"
+        with (
+            caplog.at_level(logging.WARNING),
+            when_logged("waiting for it", other.stdin.close),
+            one_at_a_time(folder, "fetching multi30k"),
+        ):
             assert (folder / "done").exists()
     assert f"another process is fetching multi30k in {folder}; waiting for it" in caplog.text
 

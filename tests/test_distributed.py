@@ -1,5 +1,6 @@
 """Two processes train as one does, and a process that dies takes nothing with it."""
 
+import contextlib
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ from annotated_transformer.errors import CallError
 from annotated_transformer.training.checkpoints import list_checkpoints
 from annotated_transformer.training.distributed import ALONE, LONGEST_WAIT, Workers, joined
 from annotated_transformer.training.run_directory import RunDirectory, load_run
-from forked import start
+from forked import PATIENCE, start
 from toy_run import build_trainer, letters_corpus
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="gloo and signals of a POSIX system")
@@ -33,9 +34,15 @@ RECIPE = [
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Below those that a system hands out, so that nobody is given it before it is used.
+
+    Tests in another process begin their search elsewhere.
+    """
+    for port in range(20_000 + 97 * os.getpid() % 10_000, 32_000):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    pytest.fail("no port is free")
 
 
 def take_part(path: Path, rank: int, size: int, port: int, settings: dict) -> None:
@@ -87,7 +94,7 @@ def train_together(path: Path, size: int, settings: dict, part=take_part) -> Non
     port = free_port()
     processes = [start(part, path, rank, size, port, dict(settings)) for rank in range(size)]
     for process in processes:
-        process.join(120)
+        process.join(PATIENCE)
         assert process.exitcode == 0
 
 
@@ -214,7 +221,7 @@ def test_torchrun_with_a_worker_that_is_killed(tmp_path: Path) -> None:
             assert job.poll() is None, job.communicate()
             time.sleep(0.005)
         os.kill(children_of(job)[1], signal.SIGKILL)
-        _, said = job.communicate(timeout=120)
+        _, said = job.communicate(timeout=PATIENCE)
     finally:
         if job.poll() is None:
             os.killpg(job.pid, signal.SIGKILL)
@@ -225,7 +232,7 @@ def test_torchrun_with_a_worker_that_is_killed(tmp_path: Path) -> None:
     last = list_checkpoints(run_dir / "checkpoints")[-1][0]
     assert 5 <= last < 60
     resumed = torchrun(run_dir, "--resume")
-    _, said = resumed.communicate(timeout=240)
+    _, said = resumed.communicate(timeout=PATIENCE)
     assert resumed.returncode == 0, said
     assert f"resumed after step {last}" in said
     curves = [RunDirectory(tmp_path / name).read_metrics() for name in ("one", "two")]

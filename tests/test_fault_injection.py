@@ -14,7 +14,7 @@ import torch
 from annotated_transformer.cli import main
 from annotated_transformer.training import RunDirectory, checkpoints
 from annotated_transformer.training.checkpoints import list_checkpoints
-from forked import start
+from forked import PATIENCE, start
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kill -9 is a POSIX system's")
 
@@ -99,7 +99,7 @@ def train_sabotaged(run_dir: Path, at: int | None, count_file: Path, *options: s
 def resumed(run_dir: Path) -> None:
     """To the end, in a process of its own."""
     process = start(train, run_dir, "--resume")
-    process.join(120)
+    process.join(PATIENCE)
     assert process.exitcode == 0
 
 
@@ -109,7 +109,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     began = time.monotonic()
     process = start(train_sabotaged, folder / "run", None, folder / "events", *RECIPE)
-    process.join(120)
+    process.join(PATIENCE)
     assert process.exitcode == 0
     (folder / "seconds").write_text(str(time.monotonic() - began), "utf-8")
     return folder / "run"
@@ -152,7 +152,7 @@ def test_killed_while_saving(finished: Path, tmp_path: Path, share: float) -> No
     at = begun + 1 + int(share * (events - begun))
     run_dir = tmp_path / "run"
     process = start(train_sabotaged, run_dir, at, tmp_path / "events", *RECIPE)
-    process.join(120)
+    process.join(PATIENCE)
     assert process.exitcode == -signal.SIGKILL
     assert not (tmp_path / "events").exists()
     resumed(run_dir)
@@ -165,7 +165,7 @@ def test_killed_again_and_again(finished: Path, tmp_path: Path) -> None:
     options, died = RECIPE, 0
     for at in (17, 9, 11, 7, 14):
         process = start(train_sabotaged, run_dir, at, tmp_path / "events", *options)
-        process.join(120)
+        process.join(PATIENCE)
         died += process.exitcode == -signal.SIGKILL
         options = ["--resume"]
     assert died >= 4
