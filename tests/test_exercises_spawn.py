@@ -159,14 +159,22 @@ def test_an_endless_loop_ends() -> None:
     begun = time.monotonic()
     report = spawned(candidate, limits=Limits(seconds=1.0))
     assert "had not returned after 1 seconds" in report.message
-    assert time.monotonic() - begun < 30  # the clock of the limit starts when torch is imported
+    assert time.monotonic() - begun < 300  # once torch is imported, however long that takes
 
 
-def test_the_time_that_python_takes_to_start_does_not_count() -> None:
+def test_the_time_that_python_takes_to_start_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sleeps longer at its start than the limit is, which leaves time for a slow check."""
+    (tmp_path / "sitecustomize.py").write_text("import time; time.sleep(9)")
+    monkeypatch.syspath_prepend(tmp_path)
+
     def candidate(x: Tensor, dim: int = -1) -> Tensor:
         return x.softmax(dim)
 
-    assert (report := spawned(candidate, limits=Limits(seconds=0.9))).passed, report.message
+    begun = time.monotonic()
+    assert (report := spawned(candidate, limits=Limits(seconds=6))).passed, report.message
+    assert time.monotonic() - begun > 9
 
 
 @pytest.mark.parametrize("status", [0, 3])

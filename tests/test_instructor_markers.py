@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -26,7 +27,7 @@ from annotated_transformer.exercises.instructor.marking import (
     Verdict,
     mark_submission,
 )
-from annotated_transformer.exercises.instructor.submission import Submission
+from annotated_transformer.exercises.instructor.submission import Submission, read_submission
 from annotated_transformer.exercises.instructor.summary import as_text
 from annotated_transformer.exercises.notebooks import IMPORTS, code_solved
 
@@ -84,7 +85,7 @@ def test_a_verdict_by_the_processor_stands_and_is_said(tmp_path: Path) -> None:
 
 BY_THE_CLOCK = {
     # at work, but for a small share of the time, as on a busy machine
-    "shared": ("time.sleep(0.01)\n        sum(range(20_000))", True),
+    "shared": ("time.sleep(0.01)\n        sum(range(60_000))", True),
     "sleeps": ("time.sleep(1)", False),
     "works": ("pass", False),
 }
@@ -102,7 +103,7 @@ def test_only_what_the_clock_stopped_at_work_may_differ(
         source = f"import time\nwhile True:\n        {line}"
     # Where it works the processor's limit has to come first; where it sleeps, the time that its
     # beginning takes, on a busy machine too, has to be a small share of the patience.
-    patience = {"works": 30.0, "sleeps": 10.0, "shared": 3.0}[what]
+    patience = {"works": 120.0, "sleeps": 10.0, "shared": 3.0}[what]
     monkeypatch.setattr(session, "CHECK_PATIENCE", patience)
     monkeypatch.setattr(session, "PATIENCE", patience)
     cells = [{"cell_type": "code", "metadata": {}, "source": one} for one in (IMPORTS, source)]
@@ -142,13 +143,15 @@ def test_second_verdicts_take_no_longer_than_the_first(
 ) -> None:
     """One whose marker was lost is marked in any case, and before the others."""
     asked: list[int] = []
+    now = [0.0]
+    monkeypatch.setattr(markers, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
     def marked(work: Any, seconds: float, assignment: Any, clock: float, jobs: int) -> Any:
         numbers = [number for number, _ in work]
         if len(numbers) > 1:
             return iter([(number, None if number == 3 else SLOW) for number in numbers])
         asked.extend(numbers)
-        time.sleep(0.2)
+        now[0] += 0.2
         return iter([(numbers[0], SLOW)])
 
     monkeypatch.setattr(markers, "_marked", marked)
@@ -170,8 +173,16 @@ def test_the_memory_of_a_marker_has_a_bound() -> None:
 
 
 @pytest.mark.slow
-def test_a_busy_machine_makes_no_answer_wrong(tmp_path: Path) -> None:
-    """Other work takes the clock's time, and an answer is asked for the processor's."""
+def test_a_busy_machine_makes_no_answer_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other work takes the clock's time, and an answer is asked for the processor's.
+
+    With more patience than is usual, since this machine may be busy already.
+    """
+    for name in ("CHECK_PATIENCE", "PATIENCE"):
+        monkeypatch.setattr(session, name, 60.0)
+    monkeypatch.setattr(session, "STARTING_SECONDS", 600.0)
     hogs = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"])
         for _ in range(3 * (os.cpu_count() or 1))
@@ -181,7 +192,7 @@ def test_a_busy_machine_makes_no_answer_wrong(tmp_path: Path) -> None:
             "    start = time.process_time()\n    while time.process_time() - start < 0.4: pass\n"
         )
         slow = "import time\n" + GOOD.replace("):\n", "):\n" + body, 1)
-        (mark,) = mark_all([write(tmp_path / "a.ipynb", IMPORTS, slow)], seconds=60, jobs=1)
+        mark = mark_submission(read_submission(write(tmp_path / "a.ipynb", IMPORTS, slow)), 60)
     finally:
         for hog in hogs:
             hog.kill()
@@ -194,7 +205,7 @@ def test_nothing_is_left_of_a_grade_that_is_killed(tmp_path: Path) -> None:
     path = write(tmp_path / "a.ipynb", IMPORTS, "while True:\n    pass")
     with subprocess.Popen([sys.executable, "-c", CALL, "grade", str(path)]) as grade:
         here = psutil.Process(grade.pid)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         children: list[psutil.Process] = []
         while time.monotonic() < deadline:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -204,7 +215,7 @@ def test_nothing_is_left_of_a_grade_that_is_killed(tmp_path: Path) -> None:
             time.sleep(0.1)
         time.sleep(1)
         grade.kill()
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=60)
     assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
 
 
