@@ -92,7 +92,9 @@ class Visit:
         drawn = "figure => { figure.scrollIntoView(); return figure.dataset.drawn }"
         for figure in self.page.locator(".plotly-figure").element_handles():
             self.page.wait_for_function(drawn, arg=figure)
-        self.page.wait_for_timeout(250)  # page.js marks what scrolls a tenth of a second later
+        # page.js marks what scrolls a tenth of a second later. The page's own clock is asked, where
+        # that comes first however late both are.
+        self.page.evaluate("new Promise(done => setTimeout(done, 250))")
 
     def violations(self, only_colours: bool = False) -> list[str]:
         """What axe-core finds, one line a place."""
