@@ -21,7 +21,7 @@ RUN := $(BIN)/python
 comma := ,
 INDEX := $(if $(CPU_ONLY),--extra-index-url https://download.pytorch.org/whl/cpu)
 REQUIREMENTS := $(if $(NEWEST),--upgrade --editable ".[anki$(comma)book$(comma)test]",-r requirements-lock.txt)
-NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=300 --dist loadscope
+NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=1200 --nbval-kernel-startup-timeout=300 --dist loadscope
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 BOOK := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* book/_templates/* \
         book/_templates/*/* book/_extensions/*) $(NOTEBOOKS)

@@ -20,7 +20,8 @@ from scores_in_prose import papers_numbers, unsigned_scores
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", "-p", "no:cacheprovider"]
+NBVAL = ["--nbval", "--nbval-current-env", "-p", "no:cacheprovider"]
+NBVAL += ["--nbval-cell-timeout=1200", "--nbval-kernel-startup-timeout=300"]  # a busy machine's
 ELSEWHERE = re.compile(r"cdn\.|unpkg\.com|jsdelivr")
 ONLY_IN_MYST = re.compile(r"^(:::|```\{)|\{(doc|ref|term|eq|numref|cite)\}`", re.MULTILINE)
 NUMBER = re.compile(r"\d")

@@ -37,7 +37,8 @@ def executed(notebook: Notebook, folder: Path) -> Notebook:
     """The notebook after all its cells have run; the first that raises fails the test."""
     tree = nbformat.reads(json.dumps(notebook), as_version=4)  # type: ignore[no-untyped-call]
     resources = {"metadata": {"path": str(folder)}}
-    NotebookClient(tree, timeout=300, kernel_name="python3", resources=resources).execute()
+    patience = {"timeout": 1200, "startup_timeout": 300}  # a busy machine's
+    NotebookClient(tree, kernel_name="python3", resources=resources, **patience).execute()
     fresh: Notebook = json.loads(json.dumps(tree))
     return fresh
 
