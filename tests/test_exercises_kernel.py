@@ -1,5 +1,6 @@
 """What a check leaves behind in the process that asked for it: nothing."""
 
+import gc
 import os
 import random
 import shutil
@@ -152,6 +153,7 @@ def test_an_interrupt_leaves_nothing_behind(
         return result
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gc.collect()  # what earlier tests left open is not to be closed in between
     before, children = (_state(), len(os.listdir("/proc/self/fd"))), _children()
     monkeypatch.setattr(module, moment, and_interrupts)
     with pytest.raises(KeyboardInterrupt):
