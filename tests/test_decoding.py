@@ -540,7 +540,7 @@ def test_dropout_is_off_while_searching_and_the_mode_is_given_back():
 
 
 def test_half_precision_weights_are_searched_and_totals_added_in_float32():
-    """In bfloat16 a total of 20 is off by as much as 0.06."""
+    """In bfloat16 a total of 20 is off by as much as 0.06, and two of these by more than 0.05."""
     model, src = toy_model().bfloat16(), some_sources()
     for row, [found] in enumerate(beam_search(model, src, max_extra=MAX_EXTRA)):
         tokens = torch.tensor([found.tokens])
@@ -553,7 +553,8 @@ def test_half_precision_weights_are_searched_and_totals_added_in_float32():
                 .item()
                 for length in range(1, tokens.shape[1])
             )
-        assert found.log_probability == pytest.approx(total, abs=2e-3)
+        # A processor may round products of one row and of many alike or not: a bit of a logit.
+        assert found.log_probability == pytest.approx(total, abs=0.02)
 
 
 def test_what_may_never_be_generated_is_no_hypothesis():
