@@ -3,8 +3,9 @@
 Equation 1 makes an n × n matrix of weights, and training keeps it for the backward pass. Here the
 matrix exists one tile at a time. The softmax of a row is put together while its tiles go by: where
 a larger score turns up, what was summed so far is scaled down (Milakov and Gimelshein, 2018). The
-backward pass computes the tiles again, from one number a query that was kept (Rabe and Staats,
-2021; Dao and others, 2022, "FlashAttention"). The paper has none of this; the result is the same.
+backward pass computes the tiles again (Rabe and Staats, 2021; Dao and others, 2022,
+"FlashAttention"), from one number a query, the logarithm of its sum (Dao, 2023,
+"FlashAttention-2"). The paper has none of this; the result is the same.
 
 `attention.scaled_dot_product_attention` is the plain form; a test holds the two together.
 """
