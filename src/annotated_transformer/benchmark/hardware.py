@@ -1,8 +1,9 @@
 """Machines that people have, and what a training costs on them in hours and in money.
 
-Speeds are the makers' printed peaks for dense matrix products; what a program reaches is a share of
-them, the utilisation, which has to be measured on the machine (`benchmark ladder`) and is an
-argument here. Prices change by the month, so there are none in this file: they are arguments too.
+Speeds are the makers' peaks for dense matrix products, half of those that are printed "with
+sparsity"; what a program reaches is a share of them, the utilisation, which has to be measured on
+the machine (`benchmark ladder`) and is an argument here. Prices change by the month, so there are
+none in this file: they are arguments too.
 """
 
 from dataclasses import dataclass
