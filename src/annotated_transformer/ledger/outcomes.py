@@ -40,6 +40,7 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
         perplexity=perplexity.value if perplexity else None,
         minutes=round(run.cost["process_cpu_seconds"] / 60, 2),
         commit=run.code_version["commit"] + changed,
+        processor=run.hardware.get("processor", ""),
         right=right_sentences(task, run, records) if records else "",
     )
 

@@ -260,14 +260,16 @@ def _signatures(study: Study) -> str:
 
 
 def _commits(study: Study) -> str:
-    """Which code trained which rows: between two commits more may differ than the row's change."""
-    rows_by_commit: dict[str, list[str]] = {}
+    """Which code trained which rows, and where: between two more may differ than the change."""
+    trained: dict[str, list[str]] = {}
     for outcome in study.outcomes:
         commit, *changed = outcome.commit.split(" ", 1)
-        rows = rows_by_commit.setdefault(" ".join([f"`{commit[:7]}`", *changed]), [])
+        code = " ".join([f"`{commit[:7]}`", *changed])
+        where = f", {outcome.processor}" if outcome.processor else ""
+        rows = trained.setdefault(code + where, [])
         if outcome.row not in rows:
             rows.append(outcome.row)
-    told = [f"{commit} ({', '.join(rows)})" for commit, rows in rows_by_commit.items()]
+    told = [f"{code} ({', '.join(rows)})" for code, rows in trained.items()]
     return f"Trained by the code of commit {'; '.join(told)}."
 
 
