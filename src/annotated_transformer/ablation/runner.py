@@ -113,8 +113,7 @@ class Runner:
         if not trained:
             raise WorkError(self.end_of_log(task))
         files = []
-        kept = Path(task.translations(str(directory.path)))
-        kept.unlink(missing_ok=True)  # of a scoring that was killed
+        self.translations(task).unlink(missing_ok=True)  # of a scoring that was killed
         for beam in task.beams:
             files.append(self.work / f"{task.name}.beam{beam}.json")
             words = [*task.evaluate_words(str(directory.path), beam), "--format", "json"]
@@ -148,7 +147,7 @@ class Runner:
     def record(self, task: Task, directory: RunDirectory, scores: list[Path]) -> RecordedRun:
         """Record a run; one that diverged has no scores and has failed."""
         train, *evaluations = task.commands()
-        kept = Path(task.translations(str(directory.path)))
+        kept = self.translations(task)
         request = Request(
             run_dir=directory.path,
             folder=self.records / task.name,
@@ -190,6 +189,10 @@ class Runner:
             status = process.wait()
             self.processes.discard(process)
         return status == 0
+
+    def translations(self, task: Task) -> Path:
+        """Where a task's translations go that are kept."""
+        return Path(task.translations(str(self.work / task.name)))
 
     def log(self, task: Task) -> Path:
         """Where a task's messages go."""

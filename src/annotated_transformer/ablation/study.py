@@ -31,6 +31,7 @@ class Outcome:
         perplexity: of the split that is scored, per piece; None if it was not taken.
         minutes: of processor time.
         commit: the code that trained it.
+        changed: whether files of the package differed from that commit.
         processor: on what, as the system names it.
         right: of the translations that are kept, a sentence each: 1 where it is the reference,
             letter for letter, else 0; "" if none are kept or the plan compares by another score.
@@ -44,6 +45,7 @@ class Outcome:
     perplexity: float | None
     minutes: float
     commit: str
+    changed: bool
     processor: str
     right: str = ""
 

@@ -151,8 +151,8 @@ def roofline(config: TransformerConfig, sizes: Sizes, item: int = BFLOAT16) -> l
     operations = forward_operations(config, sizes)
     weights = config.count_parameters()
     source, target = of_encoder * sizes.source, of_decoder * sizes.target  # rows through layers
-    memory_rows = of_decoder * sizes.source  # that the decoder makes keys and values of
-    through = 2 * source + 3 * target + memory_rows  # rows through two projections
+    sublayers = 2 * source + 3 * target  # positions through a sub-layer
+    through = sublayers + of_decoder * sizes.source  # rows through two projections
     moved = {
         "projections": through * (2 * d + inner) + (2 * of_encoder + 4 * of_decoder) * d * inner,
         "attention": through * inner,  # queries, keys, values, outputs
@@ -161,7 +161,7 @@ def roofline(config: TransformerConfig, sizes: Sizes, item: int = BFLOAT16) -> l
         "logits": sizes.target * (d + config.vocab_size) + d * config.vocab_size,
     }
     parts = [Part(name, operations[name], item * moved[name]) for name in operations]
-    around = (2 * source + 3 * target) * d  # numbers through a residual and a norm
+    around = sublayers * d  # numbers through a residual and a norm
     return [
         *parts,
         Part("dropout, sum, norm: three kernels", 10 * around, 7 * item * around),
@@ -213,7 +213,7 @@ def memory(
     ends = sizes.source + sizes.target  # positions of what enters both stacks
     normed = {"post": sublayers, "pre": sublayers + ends, "none": 0}[config.norm]
     numbers = (
-        (2 * source + 3 * target + of_decoder * sizes.source) * inner  # of every attention
+        (sublayers + of_decoder * sizes.source) * inner  # of every attention
         + (sublayers + ends) * d  # what enters the sub-layers, and what leaves the stacks
         + normed * d
         + (source + target) * config.d_ff

@@ -8,11 +8,11 @@ import numpy as np
 from annotated_transformer.figures.curves import CURVE_LOOKS
 from annotated_transformer.figures.style import TEXT, add_legend, new_figure
 
-LETTERS, LINE = 30, 0.17  # a line of a name: so many letters, so many inches high
+LETTERS_A_LINE, INCHES_A_LINE = 30, 0.17  # of the names of the changes
 
 
 def draw_differences(
-    found: Mapping[str, tuple[float, float | None]], x_label: str, base: str = "the base"
+    found: Mapping[str, tuple[float, float | None]], x_label: str
 ) -> dict[str, bool]:
     """One line a change: its difference to the base, and the interval around it.
 
@@ -23,13 +23,12 @@ def draw_differences(
         found: change -> difference, half the width of its interval (None if unknown), drawn from
             the top in that order.
         x_label: what differs.
-        base: what the line at 0 is called.
 
     Returns:
         change -> whether its interval leaves out 0.
     """
-    names = [wrap(name, LETTERS) for name in found]
-    heights = np.array([0.1 + LINE * len(lines) for lines in names])  # inches
+    names = [wrap(name, LETTERS_A_LINE) for name in found]
+    heights = np.array([0.1 + INCHES_A_LINE * len(lines) for lines in names])  # inches
     figure, (axes,) = new_figure(5.4, 1.0 + heights.sum())
     places = heights.cumsum() - heights / 2
     shade, _, marker = CURVE_LOOKS[0]
@@ -37,14 +36,13 @@ def draw_differences(
         name: margin is not None and abs(difference) > margin
         for name, (difference, margin) in found.items()
     }
-    axes.axvline(0, color=TEXT, lw=1.2, ls=(0, (4, 2)), label=base)
+    axes.axvline(0, color=TEXT, lw=1.2, ls=(0, (4, 2)), label="the base")
     for told, label in ((True, "interval leaves out 0"), (False, "may be chance")):
-        rows = [row for row, name in enumerate(found) if decided[name] == told]
-        values = [list(found.values())[row] for row in rows]
+        shown = {n: place for n, place in zip(found, places, strict=True) if decided[n] == told}
         axes.errorbar(
-            [difference for difference, _ in values],
-            places[rows],
-            xerr=[margin or 0.0 for _, margin in values],
+            [found[name][0] for name in shown],
+            list(shown.values()),
+            xerr=[found[name][1] or 0.0 for name in shown],
             ls="none",
             marker=marker,
             ms=6.5,

@@ -30,7 +30,6 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
     plan, validated = task.plan, run.events("valid")
     perplexity = run.score(plan.split, "perplexity")
     scores = {beam: run.score(plan.split, plan.protocol, beam) for beam in task.beams}
-    changed = " with changes" if run.code_version.get("changed") else ""
     return Outcome(
         row=task.row.name,
         seed=task.seed,
@@ -39,7 +38,8 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
         loss=validated[-1]["loss"] if validated else None,
         perplexity=perplexity.value if perplexity else None,
         minutes=round(run.cost["process_cpu_seconds"] / 60, 2),
-        commit=run.code_version["commit"] + changed,
+        commit=run.code_version["commit"],
+        changed=run.code_version.get("changed", False),
         processor=run.hardware.get("processor", ""),
         right=right_sentences(task, run, records) if records else "",
     )
@@ -54,8 +54,7 @@ def right_sentences(task: Task, run: RecordedRun, records: Path) -> str:
     kept = records / task.name / f"translations.{plan.split}.txt"
     if plan.protocol != "exact-match" or not kept.exists():
         return ""
-    corpus = corpus_of(run, None)
-    if corpus is None:  # a corpus that is not generated here
+    if (corpus := corpus_of(run)) is None:  # its references are not generated here
         return ""
     ours, references = kept.read_text("utf-8").split("\n")[:-1], corpus[plan.split].target
     return "".join("01"[one == reference] for one, reference in zip(ours, references, strict=True))

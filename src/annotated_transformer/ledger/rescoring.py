@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from annotated_transformer.data import ParallelCorpus, load_corpus
@@ -21,17 +22,13 @@ def problems_of_scores(run: RecordedRun, folder: Path, corpora: Path | None = No
         folder: the record's, results/NAME.
         corpora: a folder of real corpora, one folder each (multi30k, ...).
     """
-    corpus = corpus_of(run, corpora)
-    if corpus is None:
+    kept = sorted(folder.glob("translations.*.txt"))
+    if not kept or (corpus := corpus_of(run, corpora)) is None:
         return []
-    return [
-        problem
-        for path in sorted(folder.glob("translations.*.txt"))
-        for problem in _problems_of_split(run, path, corpus)
-    ]
+    return [problem for path in kept for problem in _problems_of_split(run, path, corpus)]
 
 
-def corpus_of(run: RecordedRun, corpora: Path | None) -> ParallelCorpus | None:
+def corpus_of(run: RecordedRun, corpora: Path | None = None) -> ParallelCorpus | None:
     """The corpus that a run was scored on; None if it is not at hand.
 
     Raises:
@@ -41,7 +38,7 @@ def corpus_of(run: RecordedRun, corpora: Path | None) -> ParallelCorpus | None:
     if name == "grammar":
         sizes = {split: origin[split] for split in ("valid", "test") if split in origin}
         # The test pairs do not depend on how many training pairs are drawn after them.
-        return generate_corpus(origin.get("seed", 0), train=1, **sizes)
+        return _generated(origin.get("seed", 0), tuple(sizes.items()))
     if corpora is None or not (corpora / name).is_dir():
         return None
     corpus = load_corpus(
@@ -52,6 +49,12 @@ def corpus_of(run: RecordedRun, corpora: Path | None) -> ParallelCorpus | None:
         if theirs[file]["sha256"] != ours[file]["sha256"]:
             raise WorkError(f"{corpora / name / file} is not the file that results/{run.name} saw.")
     return corpus
+
+
+@cache
+def _generated(seed: int, sizes: tuple[tuple[str, int], ...]) -> ParallelCorpus:
+    """The runs of a study share one corpus."""
+    return generate_corpus(seed, train=1, **dict(sizes))
 
 
 def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> Iterator[str]:

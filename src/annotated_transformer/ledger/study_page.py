@@ -263,8 +263,7 @@ def _commits(study: Study) -> str:
     """Which code trained which rows, and where: between two more may differ than the change."""
     trained: dict[str, list[str]] = {}
     for outcome in study.outcomes:
-        commit, *changed = outcome.commit.split(" ", 1)
-        code = " ".join([f"`{commit[:7]}`", *changed])
+        code = f"`{outcome.commit[:7]}`" + (" with changes" if outcome.changed else "")
         where = f", {outcome.processor}" if outcome.processor else ""
         rows = trained.setdefault(code + where, [])
         if outcome.row not in rows:
