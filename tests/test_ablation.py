@@ -269,6 +269,9 @@ def test_rows_are_run_recorded_and_not_run_again(tmp_path: Path) -> None:
     assert records["dropout_s0"].events("valid") != records["dropout_s1"].events("valid")
     kept = [path.parent.name for path in runner.records.glob("*/translations.valid.txt")]
     assert sorted(kept) == ["base_s0", "dropout_s0"]  # of one seed
+    of_five = load_plan("table3_grammar").choose(["base", "heads-1"], None)
+    kept = [task.name for task in of_five if task.keeps_translations]
+    assert kept == [*(f"base_s{seed}" for seed in range(5)), "heads-1_s0"]  # of the base all
     assert [line[:8] for line in told] == ["[1 of 3]", "[2 of 3]", "[3 of 3]"]
     assert {line[9:].split(",")[0] for line in told} == set(records)
     before = (runner.records / "base_s0" / "run.json").read_bytes()
