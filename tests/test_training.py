@@ -39,8 +39,9 @@ from annotated_transformer.training.checkpoints import (
     load_checkpoint,
     stop_path,
 )
+from annotated_transformer.training.r_drop import disagreement, in_pairs
 from annotated_transformer.training.run_directory import average_checkpoints
-from annotated_transformer.training.step import Part, parts_of_step
+from annotated_transformer.training.step import Part, add_gradients, count_tokens, parts_of_step
 from toy_run import build_trainer, letters_corpus
 
 
@@ -129,6 +130,84 @@ def test_the_projected_loss_equals_the_plain_one_with_its_gradients(
     got = torch.autograd.grad(3 * loss, (hidden, weight))
     torch.testing.assert_close(loss, plain, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(1, 20),
+    st.integers(3, 30),
+    st.integers(1, 12),
+    st.integers(1, 10),
+    st.floats(0, 0.9),
+    st.floats(0.1, 8),
+)
+def test_r_drop_is_the_mean_of_both_losses_and_of_both_divergences(
+    positions, vocab, pairs, at_once, eps, alpha
+):
+    """Against PyTorch's kl_div and autograd: the value, and both gradients."""
+    torch.manual_seed(positions * 100 + vocab)
+    hidden = torch.randn(2 * positions, 8, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(vocab, 8, dtype=torch.float64, requires_grad=True)
+    target = torch.randint(1, vocab, (positions,))
+    first, second = (hidden @ weight.T).log_softmax(-1).unflatten(0, (2, -1))
+    divergences = [
+        functional.kl_div(of, against, reduction="sum", log_target=True)
+        for of, against in ((second, first), (first, second))
+    ]
+    both = positions * (
+        label_smoothing_loss(first[None], target[None], eps)
+        + label_smoothing_loss(second[None], target[None], eps)
+    )
+    expected_loss = both + alpha * sum(divergences) / 2
+    expected = torch.autograd.grad(3 * expected_loss, (hidden, weight))
+    with mock.patch.object(label_smoothing, "IN_CACHE", at_once * vocab):
+        loss = projected_label_smoothing_loss(
+            in_pairs(hidden), weight, target.repeat_interleave(2), eps, 2 * pairs, alpha
+        )
+    got = torch.autograd.grad(3 * loss, (hidden, weight))
+    torch.testing.assert_close(loss, expected_loss, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        disagreement(first, second).sum(), sum(divergences) / 2, rtol=1e-9, atol=1e-9
+    )
+
+
+def test_r_drop_needs_pairs():
+    with pytest.raises(ValueError, match="3 rows by 1024 at a time: pairs need even numbers"):
+        projected_label_smoothing_loss(
+            torch.ones(3, 2), torch.ones(4, 2), torch.ones(3).long(), r_drop=1.0
+        )
+
+
+def test_without_dropout_both_passes_agree_and_r_drop_changes_nothing(tmp_path, corpus):
+    """Else the two passes of a position would not be paired with each other."""
+    plain = build_trainer(tmp_path / "plain", corpus, p=0.0)
+    two = build_trainer(tmp_path / "two", corpus, p=0.0, r_drop=5.0)
+    part = Part(plain.batches(0)[0], 0, 0)
+    losses, gradients = [], []
+    for trainer in (plain, two):
+        tokens, _ = count_tokens(trainer.train_split, [part])
+        split, model = trainer.train_split, trainer.model.train()
+        losses.append(add_gradients(model, trainer.settings, split, [part], tokens))
+        gradients.append([parameter.grad for parameter in model.parameters()])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-6)
+
+
+def test_with_dropout_the_two_passes_differ(tmp_path, corpus):
+    """The same start and the same draws: what alpha adds to the loss is the disagreement."""
+    losses = []
+    for alpha in (1e-9, 1.0, 2.0):
+        trainer = build_trainer(tmp_path / str(alpha), corpus, p=0.5, r_drop=alpha)
+        part = Part(trainer.batches(0)[0], 0, 0)
+        tokens, _ = count_tokens(trainer.train_split, [part])
+        torch.manual_seed(0)
+        model = trainer.model.train()
+        losses.append(
+            add_gradients(model, trainer.settings, trainer.train_split, [part], tokens) / tokens
+        )
+    assert losses[1] - losses[0] > 0.01
+    assert losses[2] - losses[0] == pytest.approx(2 * (losses[1] - losses[0]), rel=1e-3)
 
 
 def test_the_softmax_of_the_projected_loss_is_in_float32():
@@ -449,7 +528,7 @@ def test_validation_is_the_unsmoothed_likelihood_without_dropout(tmp_path, corpu
     assert trainer.model.training
 
 
-@pytest.mark.parametrize("name", ["learning_rate", "minutes", "decay", "label_smoothing"])
+@pytest.mark.parametrize("name", ["learning_rate", "minutes", "decay", "label_smoothing", "r_drop"])
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_settings_are_finite_numbers(name, value):
     with pytest.raises(ValueError, match=name):

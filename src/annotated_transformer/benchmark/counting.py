@@ -229,7 +229,7 @@ def memory(
         loss = WHOLE_LOSS * FLOAT32 * rows * config.vocab_size
     else:
         at_once = min(chunk, rows)
-        in_float32 = min(at_once, max(1, IN_CACHE // config.vocab_size)) if on_cpu else at_once
+        in_float32 = min(at_once, max(2, IN_CACHE // config.vocab_size)) if on_cpu else at_once
         loss = config.vocab_size * (item * at_once + FLOAT32 * in_float32)
         loss += table * (2 * FLOAT32 + item) + 2 * item * rows * d
     return {

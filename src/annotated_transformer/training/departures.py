@@ -10,6 +10,7 @@ DECIDED = (
     "decay",
     "clip_norm",
     "init_gain",
+    "r_drop",
     "byte_dropout",
     "final",
     "stop_after",

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.training.r_drop import add_disagreement
+
 LOSS_CHUNK = 1024  # rows whose logits are made at a time
 IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache while a softmax is made
 
@@ -40,7 +42,12 @@ def label_smoothing_loss(
 
 
 def projected_label_smoothing_loss(
-    hidden: Tensor, weight: Tensor, target: Tensor, eps: float = 0.1, chunk: int = LOSS_CHUNK
+    hidden: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    eps: float = 0.1,
+    chunk: int = LOSS_CHUNK,
+    r_drop: float = 0.0,
 ) -> Tensor:
     """The label smoothing loss of `hidden @ weight.T`, chunk by chunk.
 
@@ -53,12 +60,19 @@ def projected_label_smoothing_loss(
         target: the tokens to predict, (rows,), none of them padding.
         eps: epsilon_ls.
         chunk: rows at a time.
+        r_drop: above 0, rows 0 and 1, 2 and 3 and so on are one position each, passed through the
+            model twice (`r_drop`), and their disagreement is added with this weight.
 
     Returns:
         A scalar, the sum over the rows, in nats.
+
+    Raises:
+        ValueError: if rows or chunk are odd where they are to be pairs.
     """
+    if r_drop and (len(hidden) % 2 or chunk % 2):
+        raise ValueError(f"{len(hidden)} rows by {chunk} at a time: pairs need even numbers.")
     loss: Tensor = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
-        hidden, weight, target, eps, chunk
+        hidden, weight, target, eps, chunk, r_drop
     )
     return loss
 
@@ -73,7 +87,13 @@ class _ProjectedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, eps: float, chunk: int
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        target: Tensor,
+        eps: float,
+        chunk: int,
+        r_drop: float,
     ) -> Tensor:
         table = weight.to(hidden.dtype)  # (V, d_model)
         vocab_size = table.size(0)
@@ -85,7 +105,9 @@ class _ProjectedLoss(torch.autograd.Function):
         # Large blocks are taken once: fresh memory from the system is slower than these products.
         most = min(chunk, hidden.size(0))
         all_logits = hidden.new_empty(most, vocab_size)
-        at_once = min(most, max(1, IN_CACHE // vocab_size)) if hidden.device.type == "cpu" else most
+        at_once = most
+        if hidden.device.type == "cpu":
+            at_once = min(most, max(2, IN_CACHE // vocab_size // 2 * 2))  # even: pairs stay whole
         scratch = hidden.new_empty(at_once, vocab_size, dtype=accurate)
         product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
         for start in range(0, hidden.size(0), chunk):
@@ -96,7 +118,7 @@ class _ProjectedLoss(torch.autograd.Function):
             for first in range(0, len(rows), at_once):
                 part = slice(first, first + at_once)
                 loss += _logits_to_gradient(
-                    logits[part], mean_logits[part], answers[part], eps, scratch
+                    logits[part], mean_logits[part], answers[part], eps, scratch, r_drop
                 )
             if not any(ctx.needs_input_grad):
                 continue
@@ -120,11 +142,17 @@ class _ProjectedLoss(torch.autograd.Function):
             None,
             None,
             None,
+            None,
         )
 
 
 def _logits_to_gradient(
-    logits: Tensor, mean_logits: Tensor, answers: Tensor, eps: float, scratch: Tensor
+    logits: Tensor,
+    mean_logits: Tensor,
+    answers: Tensor,
+    eps: float,
+    scratch: Tensor,
+    r_drop: float,
 ) -> Tensor:
     """The loss of some rows; their logits are overwritten by its gradient with respect to them.
 
@@ -135,6 +163,8 @@ def _logits_to_gradient(
         mean_logits: of each row, more exactly than from `logits`: (r, 1).
         answers: the tokens to predict, (r, 1).
         scratch: room to work in, (r or more, V).
+        r_drop: weight of the disagreement between the two rows of a pair; 0 where rows are no
+            pairs.
 
     Returns:
         A scalar, the sum over the rows.
@@ -147,7 +177,10 @@ def _logits_to_gradient(
     log_sum = largest - probabilities.amax(1, True).log()  # (r, 1)
     answer_logs = of_answers - log_sum  # (r, 1), log p of the answer
     mean_logs = mean_logits - log_sum  # (r, 1), the mean of log p over all tokens
+    loss = -((1 - eps) * answer_logs + eps * mean_logs).sum()
+    if r_drop:
+        loss += r_drop * add_disagreement(probabilities, logits, log_sum, r_drop)
     # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
     probabilities.scatter_add_(1, answers, torch.full_like(answer_logs, eps - 1))
     logits.copy_(probabilities)
-    return -((1 - eps) * answer_logs + eps * mean_logs).sum()
+    return loss

@@ -36,6 +36,8 @@ class TrainingConfig:
             leaves all as they are. A departure.
         init_gain: the starting values of the residual branches' matrices are multiplied by this
             (`initial_gain`). A departure.
+        r_drop: weight alpha of the disagreement between two passes of each sentence (`r_drop`); 0
+            makes one pass. A departure.
         seed: of the starting values, the dropout and the order of the batches.
         precision: "fp32", or "bf16" for the matrix products and the activations between them; the
             weights, their gradients, Adam and the loss's softmax stay in float32.
@@ -71,6 +73,7 @@ class TrainingConfig:
     adam_eps: float = 1e-9
     clip_norm: float | None = None
     init_gain: float = 1.0
+    r_drop: float = 0.0
     seed: int = 0
     precision: Precision = "fp32"
     byte_dropout: bool = False
@@ -94,8 +97,8 @@ class TrainingConfig:
                 f"The length of the run is given by {' and '.join(given) or 'nothing'}: "
                 "exactly one of steps, epochs and minutes is expected."
             )
-        finite = ("minutes", "learning_rate", "clip_norm", "init_gain", "label_smoothing", "decay")
-        for name in finite:
+        finite = ("minutes", "learning_rate", "clip_norm", "init_gain", "r_drop")
+        for name in (*finite, "label_smoothing", "decay"):
             if not math.isfinite(getattr(self, name) or 0.0):
                 raise ValueError(f"{name} = {getattr(self, name)}: a finite number is expected.")
         for name in (*given, "max_tokens", "warmup", "keep", "average", "max_length", "vocab_size"):
@@ -106,8 +109,9 @@ class TrainingConfig:
             most = LARGEST.get(field.name, LARGEST_OF_ANY)
             if isinstance(value, int) and value > most:
                 raise ValueError(f"{field.name} = {value}: it must be at most {most:,}.")
-        if self.seed < 0:
-            raise ValueError(f"seed = {self.seed}: it must be at least 0.")
+        for name in ("seed", "r_drop"):
+            if (value := getattr(self, name)) < 0:
+                raise ValueError(f"{name} = {value}: it must be at least 0.")
         for name in ("label_smoothing", "decay", "bpe_dropout"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: 0 to 1 is expected.")

@@ -16,6 +16,7 @@ from annotated_transformer.data import Batch, EncodedSplit, make_batch
 from annotated_transformer.data.token_store import lengths_of
 from annotated_transformer.likelihood import teacher_forced
 from annotated_transformer.training.label_smoothing import projected_label_smoothing_loss
+from annotated_transformer.training.r_drop import in_pairs, twice
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.transformer import Transformer
 
@@ -82,13 +83,23 @@ def add_gradients(
     for part, batch in zip(parts, batches, strict=True):
         if settings.accumulate > 1:
             seed_dropout(settings.seed, part)
+        if settings.r_drop:
+            batch = twice(batch)
         with matrix_precision(settings, model.device):
             hidden, answers = teacher_forced(model, batch)  # (tokens, d_model), (tokens,)
         if settings.precision == "bf16":
             hidden = hidden.bfloat16()
+        if settings.r_drop:
+            hidden, answers = in_pairs(hidden), in_pairs(answers)
         loss = projected_label_smoothing_loss(
-            hidden, model.projection.weight, answers, settings.label_smoothing
+            hidden,
+            model.projection.weight,
+            answers,
+            settings.label_smoothing,
+            r_drop=settings.r_drop,
         )
+        if settings.r_drop:
+            loss = loss / 2  # the mean of both passes
         mean_loss = loss / target_tokens
         mean_loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.detach())
