@@ -26,6 +26,7 @@ from annotated_transformer.exercises.catalogue import catalogue
 from annotated_transformer.exercises.grader.confinement import Limits
 from annotated_transformer.exercises.instructor import ALL_WALLS, process, system_calls, warden
 from annotated_transformer.exercises.instructor.endings import ENDINGS, KILLED, OUT_OF_TIME
+from annotated_transformer.exercises.instructor.markers import walls_here
 from annotated_transformer.exercises.instructor.marking import Mark, mark_submission
 from annotated_transformer.exercises.instructor.session import Checked, Session
 from annotated_transformer.exercises.instructor.submission import Submission
@@ -473,6 +474,42 @@ def test_without_namespaces_a_slow_answer_costs_its_own_exercise_only() -> None:
         name = session.process.scratch
     assert states == {"masks.causal": (False, True), "masks.padding": (True, False)}
     assert alive(name) == []
+
+
+WRITING = """
+import importlib.util, os, sys
+spec = importlib.util.spec_from_file_location("walls", sys.argv[1])
+walls = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(walls)
+walls.enter_namespaces()
+patient = walls.time.sleep
+opened, has_opened = os.pipe()
+freed, let_go = os.pipe()
+if os.fork() == 0:
+    os.read(opened, 1)
+    def ask(seconds):  # the wall was refused once: now the file may be closed
+        os.write(let_go, b".")
+        patient(seconds)
+    walls.time.sleep = ask
+    print("stands" if walls.freeze_mounts(sys.argv[2]) else "does not stand", flush=True)
+    os._exit(0)
+with open(sys.argv[3], "w"):
+    os.write(has_opened, b".")
+    os.close(let_go)
+    os.read(freed, 1)
+os.wait()
+"""
+
+
+def test_a_file_that_is_being_written_only_delays_the_read_only_world(tmp_path: Path) -> None:
+    """The kernel makes nothing read-only while anybody writes there: EBUSY, mount_setattr(2)."""
+    if "mounts" not in walls_here():
+        pytest.skip("this machine lets no such wall be put up")
+    (tmp_path / "scratch").mkdir()
+    walls_file = process.WORKER.parent / "walls.py"
+    command = [sys.executable, "-c", WRITING, str(walls_file), str(tmp_path / "scratch")]
+    ran = subprocess.run([*command, str(tmp_path / "held")], capture_output=True, text=True)
+    assert ran.stdout == "stands\n", ran.stderr
 
 
 def test_where_proc_stays_the_hosts_it_is_said_and_nobody_is_seen(

@@ -7,10 +7,12 @@ References: unshare(2), user_namespaces(7), mount_setattr(2), landlock(7), capse
 
 import contextlib
 import ctypes
+import errno
 import os
 import signal
 import struct
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -39,6 +41,7 @@ _SYSTEM = (
 )
 # Where /proc shows processes of others: what it says of the machine, and of the worker itself.
 _OF_OTHERS_PROC = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo")
+PATIENCE_WITH_WRITERS = 10  # seconds; they take less than one, on a busy machine too
 SCRATCH_SIZE = "size=128m,nr_inodes=2000"  # of all that a notebook writes
 MAX_PROCESSES = 64  # and threads; those of root, whom the kernel does not limit, `warden` counts
 
@@ -76,8 +79,12 @@ def freeze_mounts(scratch: str) -> bool:
         return False
     attributes = struct.pack("<4Q", _READ_ONLY, 0, 0, 0)
     root = (_MOUNT_SETATTR, _AT_CWD, b"/", _AT_RECURSIVE, attributes, len(attributes))
-    if libc.syscall(*root) != 0:
-        return False
+    patience = time.monotonic() + PATIENCE_WITH_WRITERS
+    while libc.syscall(*root) != 0:
+        # Refused while anybody in the new world writes a file: the warden, one line in /proc, say.
+        if ctypes.get_errno() != errno.EBUSY or time.monotonic() > patience:
+            return False
+        time.sleep(0.001)
     place, quiet = os.fsencode(scratch), _NO_SUID | _NO_DEVICES | _NO_EXEC
     bounded = libc.mount(b"tmpfs", place, b"tmpfs", quiet, SCRATCH_SIZE.encode()) == 0
     its_own = libc.mount(b"proc", b"/proc", b"proc", quiet | _READ_ONLY, None) == 0
