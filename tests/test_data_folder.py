@@ -195,3 +195,19 @@ def test_writing_never_replaces_what_is_there(tmp_path: Path) -> None:
         write_folder(corpus, tmp_path)
     assert (tmp_path / "valid.en").read_text() == "mine\n"
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_the_first_training_pairs_are_a_corpus_with_the_same_other_splits() -> None:
+    whole = load_corpus("grammar")
+    few = whole.with_training_pairs(5)
+    assert few["train"].source == whole["train"].source[:5]
+    assert few["train"].target == whole["train"].target[:5]
+    assert few["train"].alignments == whole["train"].alignments[:5]
+    assert few["train"].tags == whole["train"].tags[:5]
+    assert few["valid"] is whole["valid"]
+    assert few["train"].sha256 != whole["train"].sha256
+    assert whole.with_training_pairs(None) is whole
+    with pytest.raises(
+        CallError, match="the first 60,001 pairs were asked for, and the corpus has"
+    ):
+        whole.with_training_pairs(60_001)

@@ -103,6 +103,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add("--vocab-size", type=int, help="of the shared byte-pair vocabulary (default 10000)")
     add("--bpe-dropout", type=float, help="share of merges left out, at random (departure)")
     add("--lowercase", action="store_true", help="train on lower-cased text (departure)")
+    add("--pairs", type=int, help="learn from the first so many pairs of the corpus (default all)")
     add("--max-length", type=int, help="longer pairs are left out (default 256 tokens)")
     add("--seed", type=int, help="default 0")
     add_device(parser)
@@ -234,6 +235,7 @@ def _begin(
     data_dir = asked.get("data_dir")
     name = asked.get("data", DEFAULT_DATA if data_dir is None else "folder")
     corpus = load_corpus(name, data_dir=data_dir, source=source, target=target)
+    corpus = corpus.with_training_pairs(training.pairs)
     train = corpus["train"]
     vocabulary = Vocabulary.train(train.sentences(), training.vocab_size, training.lowercase)
     model = TransformerConfig.preset(preset, len(vocabulary), **changes)
@@ -272,7 +274,7 @@ def _reopen(
         data_dir=asked.get("data_dir", data["data_dir"]),
         source=data["source"],
         target=data["target"],
-    )
+    ).with_training_pairs(config.training.pairs)
     for split, description in data["splits"].items():
         if _describe(corpus[split]) != description:
             raise CallError(

@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from annotated_transformer.data.text_file import Sentences
@@ -50,6 +50,20 @@ class Split:
         """All of the source, then all of the target, one after the other: for a vocabulary."""
         return chain(self.source, self.target)
 
+    def first(self, count: int) -> "Split":
+        """The first so many pairs, held in memory. Raises CallError if there are fewer."""
+        if count > len(self):
+            raise CallError(
+                f"the first {count:,} pairs were asked for, and the corpus has {len(self):,}: "
+                "ask for no more."
+            )
+        return Split(
+            list(islice(self.source, count)),
+            list(islice(self.target, count)),
+            None if self.alignments is None else self.alignments[:count],
+            None if self.tags is None else self.tags[:count],
+        )
+
     @cached_property
     def sha256(self) -> str:
         """Of the sentences joined by newlines, each side followed by an empty line."""
@@ -85,3 +99,13 @@ class ParallelCorpus:
                 f"the corpus {self.name} has no split {split!r}; it has {', '.join(self.splits)}"
             )
         return self.splits[split]
+
+    def with_training_pairs(self, count: int | None) -> "ParallelCorpus":
+        """The same with the first so many training pairs; with all for None.
+
+        Raises:
+            CallError: if there are fewer.
+        """
+        if count is None:
+            return self
+        return replace(self, splits={**self.splits, "train": self["train"].first(count)})

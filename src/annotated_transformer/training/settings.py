@@ -51,6 +51,7 @@ class TrainingConfig:
         stop_after: end the run after so many validations without a better one; None runs to the
             end. A departure.
         stop_by: what is better, a lower validation "loss" or a higher "bleu" of greedy search.
+        pairs: how many pairs of the corpus are there to learn from, the first ones; None: all.
         max_length: longer pairs are left out of training.
         vocab_size: of the shared byte-pair vocabulary.
         bpe_dropout: probability that a merge is left out when training text is split into pieces
@@ -84,6 +85,7 @@ class TrainingConfig:
     final: Final = "average"
     stop_after: int | None = None
     stop_by: Measure = "loss"
+    pairs: int | None = None
     max_length: int = 256
     vocab_size: int = 10_000
     bpe_dropout: float = 0.0
@@ -115,7 +117,8 @@ class TrainingConfig:
         for name in ("label_smoothing", "decay", "bpe_dropout"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: 0 to 1 is expected.")
-        for name in ("checkpoint_every", "learning_rate", "clip_norm", "init_gain", "stop_after"):
+        optional = ("checkpoint_every", "learning_rate", "clip_norm", "stop_after", "pairs")
+        for name in (*optional, "init_gain"):
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise ValueError(f"{name} = {value}: it must be positive.")
         for name, choices in CHOICES.items():
