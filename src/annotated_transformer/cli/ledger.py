@@ -9,6 +9,7 @@ from annotated_transformer.ledger.checks import (
     Repository,
     check_repository,
     find_repository,
+    make_outcomes,
     make_pages,
     parse_command,
     write_pages,
@@ -64,7 +65,9 @@ def _register_record(parser: argparse.ArgumentParser) -> None:
 
 def run_build(_arguments: argparse.Namespace) -> int:
     """Write the generated pages."""
-    write_pages(make_pages(find_repository()), print)
+    repository = find_repository()
+    write_pages(make_outcomes(repository), print)
+    write_pages(make_pages(repository), print)
     return 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from annotated_transformer.ablation.plan import PROGRAM, Plan, load_plan, plan_names
+from annotated_transformer.ablation.study import Study
 from annotated_transformer.errors import CallError
 from annotated_transformer.ledger.cells import NOTEBOOKS, LedgerCell, find_ledger_cells
 from annotated_transformer.ledger.facts import load_facts
@@ -78,23 +79,37 @@ def find_repository(start: Path | None = None) -> Repository:
     )
 
 
+def make_outcomes(repository: Repository) -> dict[Path, str]:
+    """The figures of studies that the package carries: path to text.
+
+    The ledger reads them from there, so they are to be written before its page is made.
+    """
+    return {
+        repository.outcomes / f"{study.plan.name}.json": study.as_json()
+        for study in studies_of(repository)
+    }
+
+
 def make_pages(repository: Repository) -> dict[Path, str]:
-    """The generated pages, and the figures of studies that the package carries: path to text."""
+    """The generated pages: path to text."""
     runs = load_run_records(repository.results)
     cells = find_ledger_cells(repository.notebooks)
-    studies = [
-        study_of(plan, of_plan, repository.ablations / plan.name)
-        for plan, of_plan in load_studies(repository)
-    ]
     return {
         repository.book / "ledger.md": make_ledger_page(SECTIONS, CONSEQUENCES, cells, runs),
         repository.book / f"{RUN_PAGE}.md": make_run_page(runs),
         **{
             repository.book / f"{study_page(study.plan)}.md": make_study_page(study)
-            for study in studies
+            for study in studies_of(repository)
         },
-        **{repository.outcomes / f"{study.plan.name}.json": study.as_json() for study in studies},
     }
+
+
+def studies_of(repository: Repository) -> list[Study]:
+    """Every plan with what its recorded runs gave."""
+    return [
+        study_of(plan, of_plan, repository.ablations / plan.name)
+        for plan, of_plan in load_studies(repository)
+    ]
 
 
 def load_studies(repository: Repository) -> list[tuple[Plan, list[RecordedRun]]]:
@@ -129,7 +144,7 @@ def check_repository(repository: Repository, corpora: Path | None = None) -> lis
             problems += problems_of_scores(run, folder, corpora)
     problems += problems_of_scores_in_prose(repository, runs)
     if not problems:  # a page made from wrong data would only repeat the message
-        problems += problems_of_pages(make_pages(repository))
+        problems += problems_of_pages(make_outcomes(repository) | make_pages(repository))
     return problems
 
 

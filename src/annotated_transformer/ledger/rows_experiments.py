@@ -2,16 +2,19 @@
 
 from annotated_transformer.ledger import findings_model as model
 from annotated_transformer.ledger import findings_numbers as numbers
+from annotated_transformer.ledger import findings_study
 from annotated_transformer.ledger.facts import load_facts, read_paper
 from annotated_transformer.ledger.measuring import number
 from annotated_transformer.ledger.rows import Consequence, Row, Treatment
 from annotated_transformer.ledger.rows_model import (
+    ABLATIONS,
     ABSTRACT_ROWS,
     BASE_COST,
     BASE_MODEL,
     BIG_COST,
     COMPLEXITY_ROWS,
     EXACT,
+    MEASURED,
     MODEL_ROWS,
     MULTI_HEAD,
     NOT_DONE,
@@ -20,6 +23,8 @@ from annotated_transformer.ledger.rows_model import (
 from annotated_transformer.table3 import TABLE_3, Table3Row
 
 PARSING = "chapter 14 will train a parser on freely usable trees; the paper's are not free"
+IN_SMALL = "Training each at the paper's scale; chapter 12 has all of them in small"
+ANOTHER_SCALE = "another size, corpus and score; chapter 12 says what is known of the reason"
 NO_SINGLE_VOCABULARY = (
     "the paper does not print its exact vocabulary, and no single one gives all of its counts"
 )
@@ -80,7 +85,7 @@ TRAINING_ROWS = (
         ("s5_4.smoothing_effect",),
         RECOMPUTED,
         numbers.smoothing_effect,
-        missing="Training both at the paper's scale; chapter 8 has small runs",
+        missing="Training both at the paper's scale; chapters 8 and 12 have small runs",
     ),
 )
 
@@ -140,17 +145,18 @@ RESULT_ROWS = (
         RECOMPUTED,
         numbers.single_head_gap,
         chapter=MULTI_HEAD,
-        missing="Training each: chapter 12",
+        missing=IN_SMALL,
     ),
-    Row(("s6_2.d_k",), RECOMPUTED, numbers.smaller_keys, missing="Training each: chapter 12"),
+    Row(("s6_2.d_k",), RECOMPUTED, numbers.smaller_keys, chapter=ABLATIONS, missing=IN_SMALL),
     Row(
         ("s6_2.bigger",),
         RECOMPUTED,
         numbers.bigger_is_better,
         because="8 layers have the better perplexity (row C3) and 0.3 BLEU less than 6",
-        missing="Training each: chapter 12",
+        chapter=ABLATIONS,
+        missing=IN_SMALL,
     ),
-    Row(("s6_2.dropout",), RECOMPUTED, numbers.dropout_helps, missing="Training both: chapter 12"),
+    Row(("s6_2.dropout",), RECOMPUTED, numbers.dropout_helps, chapter=ABLATIONS, missing=IN_SMALL),
     Row(
         tuple(fact for fact in load_facts() if fact.startswith("s6_3.")),
         NOT_DONE,
@@ -185,13 +191,21 @@ def _table_2_rows() -> tuple[Row, ...]:
 
 def _table_3_rows(row: Table3Row) -> tuple[Row, ...]:
     """Scores of a line in one row; its parameters, which can be counted, in another."""
-    cost = numbers.paper_gpu_hours("big" if row.preset == "big" else "base")
-    scores = Row(
-        (f"table_3.{row.preset}.ppl", f"table_3.{row.preset}.bleu"),
-        NOT_DONE,
-        missing=f"one training, about {cost:.0f} hours of one P100 by the paper's own figures; "
-        "chapter 12 at smaller scale",
-    )
+    is_big = row.preset == "big"
+    hours = numbers.paper_gpu_hours("big" if is_big else "base")
+    cost = f"one training, about {hours:.0f} hours of one P100 by the paper's own figures"
+    facts = (f"table_3.{row.preset}.ppl", f"table_3.{row.preset}.bleu")
+    if is_big:
+        scores = Row(facts, NOT_DONE, missing=cost)
+    else:
+        scores = Row(
+            facts,
+            MEASURED,
+            findings_study.in_small(row.preset),
+            chapter=ABLATIONS,
+            because=ANOTHER_SCALE,
+            missing=f"At the paper's scale: {cost}",
+        )
     if row.printed_millions is None:
         return (scores,)
     parameters = Row(

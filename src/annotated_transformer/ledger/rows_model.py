@@ -13,7 +13,7 @@ WHY_ATTENTION = "01_why_attention"
 ATTENTION, MULTI_HEAD = "02_attention", "03_multi_head"  # the chapters there are
 POSITIONS = "04_positional_encoding"
 BASE_MODEL = "10_base_model"
-COMPLEXITY = "13_complexity"
+ABLATIONS, COMPLEXITY = "12_ablations", "13_complexity"
 
 WMT = (
     "training on WMT 2014: {cost:.0f} hours of one P100 by the paper's own figures; chapter 10 "
@@ -117,7 +117,7 @@ MODEL_ROWS = (
         RECOMPUTED,
         numbers.learned_positions_effect,
         chapter=POSITIONS,
-        missing="Training both: chapter 12",
+        missing="Training both at the paper's scale; chapter 12 has both in small",
     ),
 )
 

@@ -1,0 +1,86 @@
+"""The rows of Table 3 in a study beside the printed ones: do both point the same way?
+
+Sizes cannot be compared: other data, another model, another score. Directions can, where both are
+large enough to be told from chance.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from annotated_transformer.ablation.differences import Found
+from annotated_transformer.ablation.plan import BASE
+from annotated_transformer.ablation.study import Study
+from annotated_transformer.table3 import TABLE_3, Table3Row
+
+PRINTED_NOISE = 0.3  # BLEU; the paper trains each row once and gives no spread
+Direction = Literal["worse", "no difference", "better"]
+Verdict = Literal["agrees", "differs", "undecided"]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A printed row of Table 3 and the row of a study that mirrors it.
+
+    Attributes:
+        printed: the paper's row.
+        bleu: its BLEU minus that of the paper's base.
+        perplexity: the same of its perplexity.
+        found: our row, with its difference to our base in the score by which the study compares.
+        our_perplexity: our row's perplexity minus our base's; None if it was not taken.
+    """
+
+    printed: Table3Row
+    bleu: float
+    perplexity: float
+    found: Found
+    our_perplexity: float | None
+
+    @property
+    def papers_direction(self) -> Direction:
+        """By BLEU; differences of `PRINTED_NOISE` and less are not read as any."""
+        if abs(self.bleu) <= PRINTED_NOISE:
+            return "no difference"
+        return "better" if self.bleu > 0 else "worse"
+
+    @property
+    def our_direction(self) -> Direction:
+        """By our score; "no difference" means none that the interval tells from chance."""
+        if not self.found.decided:
+            return "no difference"
+        return "better" if self.found.difference > 0 else "worse"
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether both say the same.
+
+        "undecided" where our interval holds 0 and the paper has a direction: more seeds or a
+        larger scale would have to tell.
+        """
+        if self.papers_direction == self.our_direction:
+            return "agrees"
+        return "differs" if self.found.decided else "undecided"
+
+
+def beside_table_3(study: Study) -> list[Beside]:
+    """The rows of a study that mirror Table 3 and have been run, in the plan's order.
+
+    None where the base has not been run.
+    """
+    printed = {row.preset: row for row in TABLE_3}
+    papers_base = printed[BASE]
+    found, our_base = study.found(), study.perplexity(BASE)
+    beside = []
+    for row in study.plan.rows:
+        if row.name == BASE or not row.table3 or row.name not in found:
+            continue
+        theirs, ours = printed[row.table3], study.perplexity(row.name)
+        beside.append(
+            Beside(
+                theirs,
+                round(theirs.bleu - papers_base.bleu, 1),
+                round(theirs.perplexity - papers_base.perplexity, 2),
+                found[row.name],
+                None if ours is None or our_base is None else ours - our_base,
+            )
+        )
+    return beside

@@ -1,0 +1,62 @@
+"""Table 3 beside a study: which rows point the same way, and which cannot be told."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from annotated_transformer.ablation.agreement import Beside, beside_table_3
+from annotated_transformer.ablation.plan import load_plan
+from annotated_transformer.ablation.study import Outcome, Study
+
+
+def outcomes(row: str, scores: Sequence[float], perplexity: float) -> list[Outcome]:
+    return [
+        Outcome(row, seed, True, {1: score}, None, perplexity, 1.0, "c0ffee", False, "a processor")
+        for seed, score in enumerate(scores)
+    ]
+
+
+@pytest.fixture
+def rows() -> dict[str, Beside]:
+    plan = load_plan("table3_grammar")
+    runs = [
+        *outcomes("base", (60.0, 61.0, 62.0), 1.30),
+        *outcomes("heads-1", (50.0, 51.0, 52.0), 1.40),  # A1, -0.9 BLEU in the paper
+        *outcomes("heads-16", (60.5, 61.5, 62.0), 1.31),  # A3, no difference there
+        *outcomes("d-k-2", (59.0, 61.0, 62.0), 1.30),  # B1, -0.7
+        *outcomes("dropout-0", (80.0, 81.0, 82.0), 1.20),  # D1, -1.2
+        *outcomes("learned-positions", (40.0, 41.0, 42.0), 1.60),  # E, no difference
+        *outcomes("no-positions", (1.0, 2.0, 3.0), 3.0),  # in no row of the paper
+    ]
+    return {one.found.row.name: one for one in beside_table_3(Study(plan, tuple(runs)))}
+
+
+def test_only_rows_of_the_table_that_were_run(rows: dict[str, Beside]) -> None:
+    assert list(rows) == ["heads-1", "heads-16", "d-k-2", "dropout-0", "learned-positions"]
+
+
+def test_differences_to_either_base(rows: dict[str, Beside]) -> None:
+    one = rows["heads-1"]
+    assert (one.printed.preset, one.bleu, one.perplexity) == ("A1", -0.9, 0.37)
+    assert one.found.difference == pytest.approx(-10)
+    assert one.our_perplexity == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "papers", "ours", "verdict"),
+    [
+        ("heads-1", "worse", "worse", "agrees"),
+        ("heads-16", "no difference", "no difference", "agrees"),
+        ("d-k-2", "worse", "no difference", "undecided"),
+        ("dropout-0", "worse", "better", "differs"),
+        ("learned-positions", "no difference", "worse", "differs"),
+    ],
+)
+def test_verdicts(rows: dict[str, Beside], name: str, papers: str, ours: str, verdict: str) -> None:
+    one = rows[name]
+    assert (one.papers_direction, one.our_direction, one.verdict) == (papers, ours, verdict)
+
+
+def test_without_a_base_nothing_is_compared() -> None:
+    runs = outcomes("heads-1", (50.0, 51.0), 1.4)
+    assert beside_table_3(Study(load_plan("table3_grammar"), tuple(runs))) == []
