@@ -156,7 +156,8 @@ CORPUS_BLEU = Exercise(
     reference=corpus_bleu,
     explanation=(
         "Precision asks how much of the translation is found in the reference. Without clipping, "
-        '"the the the" would be perfect; without the brevity penalty, a single sure word would. '
+        'every word of "the the the" would count as right; without the brevity penalty, a few sure '
+        "words in a row would be perfect. "
         "The geometric mean lets no order be neglected: one precision of 0 makes the score 0, so "
         "single sentences often score 0, and the mean of sentence scores is another, lower "
         "number than the score of the corpus. The words depend on how the text was split: the "
