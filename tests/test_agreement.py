@@ -1,12 +1,14 @@
 """Table 3 beside a study: which rows point the same way, and which cannot be told."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from annotated_transformer.ablation.agreement import Beside, beside_table_3
 from annotated_transformer.ablation.plan import load_plan
 from annotated_transformer.ablation.study import Outcome, Study
+from annotated_transformer.ledger import findings_study
 
 
 def outcomes(row: str, scores: Sequence[float], perplexity: float) -> list[Outcome]:
@@ -22,6 +24,7 @@ def rows() -> dict[str, Beside]:
     runs = [
         *outcomes("base", (60.0, 61.0, 62.0), 1.30),
         *outcomes("heads-1", (50.0, 51.0, 52.0), 1.40),  # A1, -0.9 BLEU in the paper
+        *outcomes("heads-4", (60.0, 61.0, 62.0), 1.31),  # A2, -0.3: not read
         *outcomes("heads-16", (60.5, 61.5, 62.0), 1.31),  # A3, no difference there
         *outcomes("d-k-2", (59.0, 61.0, 62.0), 1.30),  # B1, -0.7
         *outcomes("dropout-0", (80.0, 81.0, 82.0), 1.20),  # D1, -1.2
@@ -32,7 +35,14 @@ def rows() -> dict[str, Beside]:
 
 
 def test_only_rows_of_the_table_that_were_run(rows: dict[str, Beside]) -> None:
-    assert list(rows) == ["heads-1", "heads-16", "d-k-2", "dropout-0", "learned-positions"]
+    assert list(rows) == [
+        "heads-1",
+        "heads-4",
+        "heads-16",
+        "d-k-2",
+        "dropout-0",
+        "learned-positions",
+    ]
 
 
 def test_differences_to_either_base(rows: dict[str, Beside]) -> None:
@@ -45,16 +55,52 @@ def test_differences_to_either_base(rows: dict[str, Beside]) -> None:
 @pytest.mark.parametrize(
     ("name", "papers", "ours", "verdict"),
     [
-        ("heads-1", "worse", "worse", "agrees"),
-        ("heads-16", "no difference", "no difference", "agrees"),
-        ("d-k-2", "worse", "no difference", "undecided"),
-        ("dropout-0", "worse", "better", "differs"),
-        ("learned-positions", "no difference", "worse", "differs"),
+        ("heads-1", "worse", "worse", "same"),
+        ("heads-4", "no difference", "no difference", "neither"),
+        ("heads-16", "no difference", "no difference", "neither"),
+        ("d-k-2", "worse", "no difference", "only there"),
+        ("dropout-0", "worse", "better", "opposite"),
+        ("learned-positions", "no difference", "worse", "only here"),
     ],
 )
 def test_verdicts(rows: dict[str, Beside], name: str, papers: str, ours: str, verdict: str) -> None:
     one = rows[name]
     assert (one.papers_direction, one.our_direction, one.verdict) == (papers, ours, verdict)
+
+
+def test_a_single_run_decides_nothing() -> None:
+    runs = (*outcomes("base", (60.0,), 1.3), *outcomes("learned-positions", (5.0,), 1.6))
+    (one,) = beside_table_3(Study(load_plan("table3_grammar"), runs))
+    assert (one.found.margin, one.our_direction, one.verdict) == (None, "no difference", "neither")
+
+
+def test_a_row_of_which_a_training_failed_is_left_out() -> None:
+    runs = [*outcomes("base", (60.0, 61.0), 1.3), *outcomes("heads-1", (50.0, 51.0), 1.4)]
+    failed = Outcome("heads-1", 2, False, {}, None, None, 1.0, "c0ffee", False, "a processor")
+    assert beside_table_3(Study(load_plan("table3_grammar"), (*runs, failed))) == []
+
+
+def test_the_ledgers_sentence_says_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = load_plan("table3_grammar")
+    runs = [
+        *outcomes("base", (60.0, 61.0, 62.0), 1.30),
+        *outcomes("heads-1", (50.0, 51.0, 52.0), 1.40),
+        *outcomes("dropout-0", (80.0, 81.0, 82.0), 1.20),
+        *(replace(one, perplexity=None) for one in outcomes("layers-1", (20.0, 21.0), 2.0)),
+    ]
+    monkeypatch.setattr(findings_study, "load_study", lambda name: Study(plan, tuple(runs)))
+    same, other = findings_study.in_small("A1")(), findings_study.in_small("D1")()
+    assert same.agrees
+    assert not other.agrees
+    assert same.text == (
+        "in small, on the grammar corpus: -10.0 ± 2.3 points of exact match and perplexity +0.10 "
+        "to the base (3 seeds); the paper has -0.9 BLEU and +0.37: the same direction"
+    )
+    assert other.text.endswith("the opposite direction")
+    assert "perplexity" not in findings_study.in_small("C1")().text
+    assert "61.0 %" in findings_study.in_small("base")().text
+    with pytest.raises(LookupError, match="no whole row A2"):
+        findings_study.in_small("A2")()
 
 
 def test_without_a_base_nothing_is_compared() -> None:

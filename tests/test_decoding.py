@@ -1,6 +1,7 @@
 """Section 6.1: greedy and beam search, with and without a key-value cache."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -62,6 +63,30 @@ class TableDecoder:
 
 def search_toy(decoder: TableDecoder, limits: list[int], **settings) -> list[list[Hypothesis]]:
     return search(decoder, limits, **{"nbest": 1, "bos_id": BOS, "eos_id": EOS, **settings})
+
+
+class FailingDecoder(TableDecoder):
+    """Its logits are no numbers at the second step of the first sentence."""
+
+    def next_logits(self, prefixes: Tensor) -> Tensor:
+        logits = super().next_logits(prefixes)
+        if prefixes.shape[-1] == 2:
+            logits[0] = math.nan
+        return logits
+
+
+def test_a_model_that_stops_giving_numbers_gives_no_translation() -> None:
+    """Not the empty one, which may have ended before; its neighbour is not touched."""
+    settings = {"beam_size": 3, "alpha": 0.6}
+    failing, whole = FailingDecoder(4, 4, [0, 1]), TableDecoder(4, 4, [0, 1])
+    got, expected = (search_toy(one, [4, 4], **settings) for one in (failing, whole))
+    assert expected[0]
+    assert got == [[], expected[1]]
+
+
+def test_alpha_must_be_a_number() -> None:
+    with pytest.raises(ValueError, match="alpha nan were given"):
+        search_toy(TableDecoder(4, 3, [0]), [3], beam_size=2, alpha=math.nan)
 
 
 def penalised(tokens: tuple[int, ...], log_probability: float, alpha: float) -> float:

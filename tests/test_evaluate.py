@@ -15,6 +15,7 @@ from sacrebleu.dataset import DATASETS
 from annotated_transformer.cli import main
 from annotated_transformer.cli.evaluate import ALPHAS
 from annotated_transformer.cli.scores import length_ratio
+from annotated_transformer.cli.translation_files import refuse_to_overwrite, write_lines
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.forensics import score_under_every_protocol
 from annotated_transformer.scoring import count_sentences, score_corpus
@@ -138,6 +139,18 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_translated(
     assert main(["evaluate", "--run-dir", str(run_dir), "--output", str(tmp_path / output)]) == 1
     assert "translations cannot be written to" in capsys.readouterr().err
     assert searches == []
+
+
+def test_an_output_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    output = tmp_path / "ours.de"
+    refuse_to_overwrite(output)
+    output.write_text("somebody else's\n")
+    problem = write_lines(output, ["ein Hund"])
+    assert output.read_text() == "somebody else's\n"
+    assert "somebody has written it meanwhile" in str(problem)
+    kept = Path(re.search(r"They are in (\S+) instead", str(problem))[1])
+    assert kept.read_text() == "ein Hund\n"
+    kept.unlink()
 
 
 def test_an_output_that_is_there_is_not_overwritten(run_dir, capsys, tmp_path, searches):

@@ -73,7 +73,8 @@ def search(
     Each step keeps the beam_size best one-token extensions of the live hypotheses by their total
     log-probability. Those that end in eos leave the beam for the sentence's pool, as do all at
     the length limit. A sentence is done when none of its live hypotheses can still reach the
-    pool's nbest; the result is the same as if they had been followed to the limit.
+    pool's nbest; the result is the same as if they had been followed to the limit. One whose logits
+    are no numbers at some step has no hypothesis at all.
 
     Args:
         decoder: gives the logits, and follows the search as it re-ranks.
@@ -85,7 +86,7 @@ def search(
     """
     if len(limits) == 0:
         return []
-    if beam_size < 1 or nbest < 1 or alpha < 0:
+    if beam_size < 1 or nbest < 1 or not alpha >= 0:  # nor nan
         raise ValueError(
             f"beam_size {beam_size}, nbest {nbest} and alpha {alpha} were given; the first two "
             "must be at least 1 and alpha at least 0."
@@ -114,6 +115,9 @@ def search(
         totals = totals.masked_fill(ended, -math.inf)
 
         most = totals.amax(dim=-1).tolist()  # (live,)
+        for row, total in enumerate(most):
+            if math.isnan(total):  # the model has stopped giving numbers: what it gave is no result
+                pools[live[row]].best.clear()
         goes_on = [row for row in range(len(live)) if pools[live[row]].can_change(most[row])]
         if watch is not None:
             tables = (prefixes, candidates, reached, best, ended)

@@ -14,7 +14,7 @@ from annotated_transformer.table3 import TABLE_3, Table3Row
 
 PRINTED_NOISE = 0.3  # BLEU; the paper trains each row once and gives no spread
 Direction = Literal["worse", "no difference", "better"]
-Verdict = Literal["agrees", "differs", "undecided"]
+Verdict = Literal["same", "opposite", "only here", "only there", "neither"]
 
 
 @dataclass(frozen=True)
@@ -44,27 +44,32 @@ class Beside:
 
     @property
     def our_direction(self) -> Direction:
-        """By our score; "no difference" means none that the interval tells from chance."""
+        """By our score; "no difference" means none that an interval tells from chance."""
         if not self.found.decided:
             return "no difference"
         return "better" if self.found.difference > 0 else "worse"
 
     @property
     def verdict(self) -> Verdict:
-        """Whether both say the same.
+        """Which of the two has a direction, and whether it is the same.
 
-        "undecided" where our interval holds 0 and the paper has a direction: more seeds or a
-        larger scale would have to tell.
+        "only there" where the paper has one and ours is none that can be told from chance: more
+        seeds would have to tell. "neither" shows no difference, which is not to show that there is
+        none.
         """
-        if self.papers_direction == self.our_direction:
-            return "agrees"
-        return "differs" if self.found.decided else "undecided"
+        here, there = self.our_direction, self.papers_direction
+        if here == there:
+            return "neither" if here == "no difference" else "same"
+        if "no difference" in (here, there):
+            return "only there" if here == "no difference" else "only here"
+        return "opposite"
 
 
 def beside_table_3(study: Study) -> list[Beside]:
-    """The rows of a study that mirror Table 3 and have been run, in the plan's order.
+    """The rows of a study that mirror Table 3, in the plan's order.
 
-    None where the base has not been run.
+    Rows without a score are left out, and rows of which a training failed: those that came through
+    would be a choice of the lucky. So is everything where the base has no score.
     """
     printed = {row.preset: row for row in TABLE_3}
     papers_base = printed[BASE]
@@ -72,6 +77,8 @@ def beside_table_3(study: Study) -> list[Beside]:
     beside = []
     for row in study.plan.rows:
         if row.name == BASE or not row.table3 or row.name not in found:
+            continue
+        if not all(outcome.finished for outcome in study.of_row(row.name)):
             continue
         theirs, ours = printed[row.table3], study.perplexity(row.name)
         beside.append(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
-from annotated_transformer.training.label_smoothing import IN_CACHE
+from annotated_transformer.training.label_smoothing import rows_in_cache
 
 FORWARD_AND_BACKWARD = 3  # each product is one forward, and two backward: by its two factors
 FLOAT32, BFLOAT16 = 4, 2  # bytes
@@ -229,7 +229,7 @@ def memory(
         loss = WHOLE_LOSS * FLOAT32 * rows * config.vocab_size
     else:
         at_once = min(chunk, rows)
-        in_float32 = min(at_once, max(2, IN_CACHE // config.vocab_size)) if on_cpu else at_once
+        in_float32 = min(at_once, rows_in_cache(config.vocab_size)) if on_cpu else at_once
         loss = config.vocab_size * (item * at_once + FLOAT32 * in_float32)
         loss += table * (2 * FLOAT32 + item) + 2 * item * rows * d
     return {

@@ -67,6 +67,8 @@ def write_lines(path: Path, lines: Sequence[str]) -> WorkError | None:
     """
     text = "".join(line + "\n" for line in lines)
     try:
+        if path.is_file() and path.stat().st_size:
+            raise FileExistsError("somebody has written it meanwhile")
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         said = f"the translations cannot be written to {path}: {error}"

@@ -77,6 +77,11 @@ def projected_label_smoothing_loss(
     return loss
 
 
+def rows_in_cache(vocab_size: int) -> int:
+    """How many rows of a softmax a core's cache holds, an even number: pairs stay whole."""
+    return max(2, IN_CACHE // vocab_size // 2 * 2)
+
+
 class _ProjectedLoss(torch.autograd.Function):
     """Forward makes loss and gradients together; backward only scales them.
 
@@ -105,9 +110,7 @@ class _ProjectedLoss(torch.autograd.Function):
         # Large blocks are taken once: fresh memory from the system is slower than these products.
         most = min(chunk, hidden.size(0))
         all_logits = hidden.new_empty(most, vocab_size)
-        at_once = most
-        if hidden.device.type == "cpu":
-            at_once = min(most, max(2, IN_CACHE // vocab_size // 2 * 2))  # even: pairs stay whole
+        at_once = min(most, rows_in_cache(vocab_size)) if hidden.device.type == "cpu" else most
         scratch = hidden.new_empty(at_once, vocab_size, dtype=accurate)
         product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
         for start in range(0, hidden.size(0), chunk):
@@ -179,7 +182,7 @@ def _logits_to_gradient(
     mean_logs = mean_logits - log_sum  # (r, 1), the mean of log p over all tokens
     loss = -((1 - eps) * answer_logs + eps * mean_logs).sum()
     if r_drop:
-        loss += r_drop * add_disagreement(probabilities, logits, log_sum, r_drop)
+        loss += add_disagreement(probabilities, logits, log_sum, weight=r_drop)
     # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
     probabilities.scatter_add_(1, answers, torch.full_like(answer_logs, eps - 1))
     logits.copy_(probabilities)

@@ -60,7 +60,7 @@ def add_disagreement(
         weight: alpha.
 
     Returns:
-        A scalar, the sum of `disagreement` over the pairs.
+        A scalar, `weight` times the sum of `disagreement` over the pairs.
     """
     first, second = probabilities[::2], probabilities[1::2]  # (pairs, V)
     accurate = logits.to(probabilities.dtype)
@@ -72,4 +72,4 @@ def add_disagreement(
     of_second = -(second * (log_ratio + backwards) + difference)
     first.add_(of_first, alpha=weight / 2)
     second.add_(of_second, alpha=weight / 2)
-    return (forwards + backwards).sum() / 2
+    return weight / 2 * (forwards + backwards).sum()

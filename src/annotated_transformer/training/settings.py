@@ -37,7 +37,7 @@ class TrainingConfig:
         init_gain: the starting values of the residual branches' matrices are multiplied by this
             (`initial_gain`). A departure.
         r_drop: weight alpha of the disagreement between two passes of each sentence (`r_drop`); 0
-            makes one pass. A departure.
+            makes one pass. The training loss that is logged then holds it too. A departure.
         seed: of the starting values, the dropout and the order of the batches.
         precision: "fp32", or "bf16" for the matrix products and the activations between them; the
             weights, their gradients, Adam and the loss's softmax stay in float32.
@@ -51,7 +51,8 @@ class TrainingConfig:
         stop_after: end the run after so many validations without a better one; None runs to the
             end. A departure.
         stop_by: what is better, a lower validation "loss" or a higher "bleu" of greedy search.
-        pairs: how many pairs of the corpus are there to learn from, the first ones; None: all.
+        pairs: how many pairs of the corpus are there to learn from, the first ones; None: all. The
+            vocabulary is learned from them too.
         max_length: longer pairs are left out of training.
         vocab_size: of the shared byte-pair vocabulary.
         bpe_dropout: probability that a merge is left out when training text is split into pieces

@@ -75,7 +75,8 @@ def add_gradients(
         batches: of these parts, where somebody has made them (`loading`); None makes them here.
 
     Returns:
-        The smoothed loss, summed over the tokens of these parts, in nats.
+        The loss, summed over the tokens of these parts, in nats: the smoothed one, and with R-Drop
+        the mean of both passes' with half of the weighted disagreement.
     """
     losses = []
     if batches is None:

@@ -79,10 +79,10 @@ def freeze_mounts(scratch: str) -> bool:
         return False
     attributes = struct.pack("<4Q", _READ_ONLY, 0, 0, 0)
     root = (_MOUNT_SETATTR, _AT_CWD, b"/", _AT_RECURSIVE, attributes, len(attributes))
-    patience = time.monotonic() + PATIENCE_WITH_WRITERS
+    deadline = time.monotonic() + PATIENCE_WITH_WRITERS
     while libc.syscall(*root) != 0:
         # Refused while anybody in the new world writes a file: the warden, one line in /proc, say.
-        if ctypes.get_errno() != errno.EBUSY or time.monotonic() > patience:
+        if ctypes.get_errno() != errno.EBUSY or time.monotonic() > deadline:
             return False
         time.sleep(0.001)
     place, quiet = os.fsencode(scratch), _NO_SUID | _NO_DEVICES | _NO_EXEC
