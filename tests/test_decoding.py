@@ -77,7 +77,7 @@ class FailingDecoder(TableDecoder):
 
 def test_a_model_that_stops_giving_numbers_gives_no_translation() -> None:
     """Not the empty one, which may have ended before; its neighbour is not touched."""
-    settings = {"beam_size": 3, "alpha": 0.6}
+    settings = {"beam_size": 4, "alpha": 0.6}
     failing, whole = FailingDecoder(4, 4, [0, 1]), TableDecoder(4, 4, [0, 1])
     got, expected = (search_toy(one, [4, 4], **settings) for one in (failing, whole))
     assert expected[0]
