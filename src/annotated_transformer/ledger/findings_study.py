@@ -5,6 +5,7 @@ from collections.abc import Callable
 from annotated_transformer.ablation.agreement import Beside, Verdict, beside_table_3
 from annotated_transformer.ablation.plan import BASE
 from annotated_transformer.ablation.study import load_study
+from annotated_transformer.ledger.facts import table_3_row
 from annotated_transformer.ledger.rows import Finding
 
 STUDY = "table3_grammar"
@@ -40,12 +41,14 @@ def in_small(preset: str) -> Callable[[], Finding]:
 
 
 def _text(one: Beside) -> str:
+    base = table_3_row(BASE)
     margin = "" if one.found.margin is None else f" ± {one.found.margin:.1f}"
     return (
         f"in small, on the grammar corpus: {one.found.difference:+.1f}{margin} points of exact "
         f"match{_perplexity(one.our_perplexity, '+.2f')} to the base "
-        f"({_seeds(len(one.found.values))}); the paper has {one.bleu:+.1f} BLEU and "
-        f"{one.perplexity:+.2f}: {SAYS[one.verdict]}"
+        f"({_seeds(len(one.found.values))}); the paper has {one.printed.bleu} BLEU against "
+        f"{base.bleu} and perplexity {one.printed.perplexity:.2f} against {base.perplexity:.2f}: "
+        f"{SAYS[one.verdict]}"
     )
 
 
