@@ -12,7 +12,7 @@ from annotated_transformer.ablation.plan import BASE
 from annotated_transformer.ablation.study import Study
 from annotated_transformer.table3 import TABLE_3, Table3Row
 
-PRINTED_NOISE = 0.3  # BLEU; the paper trains each row once and gives no spread
+PRINTED_NOISE = 0.3  # BLEU; the paper gives one number a row and no spread
 Direction = Literal["worse", "no difference", "better"]
 Verdict = Literal["same", "opposite", "only here", "only there", "neither"]
 
