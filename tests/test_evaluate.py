@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from tarfile import ReadError
@@ -13,12 +14,16 @@ import pytest
 from sacrebleu.dataset import DATASETS
 
 from annotated_transformer.cli import main
-from annotated_transformer.cli.evaluate import ALPHAS
+from annotated_transformer.cli.evaluate import ALPHAS, try_alphas
 from annotated_transformer.cli.scores import length_ratio
 from annotated_transformer.cli.translation_files import refuse_to_overwrite, write_lines
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.forensics import score_under_every_protocol
-from annotated_transformer.scoring import count_sentences, score_corpus
+from annotated_transformer.scoring import (
+    count_sentences,
+    lower_tokenised_bleu,
+    score_corpus,
+)
 from annotated_transformer.significance import bootstrap_interval
 from annotated_transformer.training import load_run
 from annotated_transformer.translation import translate_sentences
@@ -280,6 +285,61 @@ def test_the_number_of_resamples_can_be_chosen_and_0_leaves_them_out(run_dir, gi
     said = capsys.readouterr().out
     assert re.search(r"^cased +\d+\.\d\d   nrefs:1\|case:mixed", said, re.M)
     assert "drawn from" not in said
+
+
+@pytest.mark.parametrize("few", ["1", "39", "-1"])
+def test_too_few_resamples_for_an_interval_are_refused(given, capsys, few):
+    call = ["evaluate", "--hypotheses", str(given / "ours.de"), "--data-dir", str(given / "corpus")]
+    with pytest.raises(SystemExit) as ended:
+        main([*call, "--bootstrap", few])
+    assert ended.value.code == 2
+    assert f"{few} was given; 0 leaves the intervals out, and one of 95% needs at least 40" in (
+        capsys.readouterr().err
+    )
+    assert score_file(given, capsys, "--bootstrap", "40")["scores"][0]["interval"]
+
+
+@pytest.mark.parametrize(("asked", "drawn"), [("77", 77), ("0", 1000)])
+def test_a_comparison_draws_as_often_as_asked(given, capsys, asked, drawn):
+    report = score_file(given, capsys, "--against", str(given / "theirs.de"), "--bootstrap", asked)
+    assert {one["bootstrap"]["trials"] for one in report["against"]["scores"]} == {drawn}
+
+
+def test_a_language_is_scored_by_its_own_rules(given, capsys):
+    """French is tokenised at its apostrophes, German is not: alpha, score and interval know it."""
+    ours, theirs = ["l'homme court ."] * 3, ["l'ami court ."] * 3
+    for ending, lines in (("fr", theirs), ("en", ["a dog ."] * 3)):
+        (given / f"test.{ending}").write_text("\n".join(lines) + "\n", "utf-8")
+    (given / "hypotheses").write_text("\n".join(ours) + "\n", "utf-8")
+    call = ["evaluate", "--hypotheses", str(given / "hypotheses"), "--data-dir", str(given)]
+    call += ["--target", "fr", "--format", "json"]
+    assert main(call) == 0
+    report = json.loads(capsys.readouterr().out)
+    [found] = [one for one in report["scores"] if one["name"] == "lower-tokenised"]
+    assert found["value"] == lower_tokenised_bleu(ours, theirs, "fr").value
+    assert found["value"] != lower_tokenised_bleu(ours, theirs, "de").value
+    counted = count_sentences(ours, theirs, "lower-tokenised", "fr")
+    assert counted.score == pytest.approx(found["value"])
+    assert found["interval"]["low"] == pytest.approx(found["value"])  # three equal sentences
+    [tuned] = {
+        one["score"] for one in try_alphas(lambda *_, **__: ours, Split(theirs, theirs), "fr")
+    }
+    assert tuned == found["value"]
+
+
+def test_pairs_that_the_loss_leaves_out_are_counted(run_dir, capsys, tmp_path):
+    shutil.copytree(run_dir.parent / "corpus", tmp_path / "corpus")
+    for ending, word in (("en", "dog"), ("de", "Hund")):
+        with (tmp_path / "corpus" / f"test.{ending}").open("a", encoding="utf-8") as file:
+            file.write(f"{word} " * 1500 + "\n")
+    folder = ["--data-dir", str(tmp_path / "corpus")]
+    assert evaluate(run_dir, capsys, *folder)["left_out_of_likelihood"] == 1
+    assert main(["evaluate", "--run-dir", str(run_dir), *folder]) == 0
+    assert re.search(
+        r"^loss .* tokens; 1 pair too long for the model left out$", capsys.readouterr().out, re.M
+    )
+    assert main(["evaluate", "--run-dir", str(run_dir)]) == 0
+    assert "left out" not in capsys.readouterr().out
 
 
 def test_another_output_is_compared_sentence_by_sentence(given, capsys):

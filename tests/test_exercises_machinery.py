@@ -214,6 +214,32 @@ def test_the_place_of_an_exception_is_named() -> None:
     assert "IndexError in line 3 (`return x[inner + 10]`)" in report.message
 
 
+def test_the_line_counts_from_the_function_also_inside_what_it_holds() -> None:
+    """A generator expression and a function of its own begin at lines of their own."""
+
+    def by_generator(x: Tensor) -> Any:
+        rows = 3
+        # fmt: off
+        return sum(
+            x[row + 10] for row in range(rows)
+        )
+        # fmt: on
+
+    def by_inner_function(x: Tensor) -> Any:
+        def pick(row: int) -> Tensor:
+            return x[row + 10]
+
+        return max(range(3), key=lambda row: float(pick(row)))
+
+    def outside(x: Tensor) -> Any:
+        return by_generator(x)
+
+    for candidate, line in ((by_generator, 5), (by_inner_function, 3), (outside, 5)):
+        report = grade_exercise(MEAN, candidate)
+        assert f"IndexError in line {line} (`" in report.message
+        assert "x[row + 10]" in report.message
+
+
 # Kinds of candidates: callables as arguments, states, lists, numbers, named answers
 
 

@@ -72,6 +72,23 @@ def test_the_temperature_acts_before_top_p():
     assert torch.equal(frequencies > 0, kept)
 
 
+def test_top_k_acts_before_top_p():
+    """What top-k leaves counts as all there is, so fewer tokens hold the share p of it."""
+    model, src = toy_model(), some_sources()
+    logits = PrefixDecoder(model, src[:1], 1).next_logits(torch.tensor([[[BOS]]]))[0, 0].detach()
+    logits[[PAD, BOS]] = -math.inf
+    k, p = next(
+        (k, p / 100)
+        for k in range(2, 8)
+        for p in range(5, 100, 5)
+        if not torch.equal(
+            keep_top_p(keep_top_k(logits, k), p / 100), keep_top_k(keep_top_p(logits, p / 100), k)
+        )
+    )
+    kept = keep_top_p(keep_top_k(logits, k), p) > -math.inf
+    assert torch.equal(first_tokens(model, src, top_k=k, top_p=p) > 0, kept)
+
+
 # With a model
 
 

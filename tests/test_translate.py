@@ -1,5 +1,6 @@
 """`translate`: sentences of the call, of a pipe and of files; nothing lost, nothing twice."""
 
+import errno
 import gzip
 import io
 import json
@@ -195,14 +196,30 @@ def test_lines_far_too_long_are_named_and_never_held(monkeypatch, capsys):
         sentences.complain()
 
 
-def test_a_line_of_too_many_tokens_stays_empty_and_the_call_says_so(run_dir, capsys, files):
+def test_a_line_of_too_many_tokens_stays_empty_and_the_call_says_so(run_dir, capsys, caplog, files):
     source, output = files
     source.write_text("a dog\n" + "dog " * 2000 + "\n\ndog\n", "utf-8")
     call = ["--run-dir", str(run_dir), "--input", str(source), "--output", str(output)]
     assert main(["translate", *call]) == 2
-    assert "1 line had more tokens than the model can read" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "1 line stayed empty, for what is said above; the others are translated" in said
+    assert "line 2 has 2001 tokens and at most 1024 can be translated" in caplog.text
     lines = output.read_text("utf-8").split("\n")
     assert [bool(line) for line in lines] == [True, False, False, True, False]
+
+
+def test_a_line_too_short_for_the_prefix_stays_empty_and_the_rest_goes_on(
+    run_dir, capsys, caplog, files
+):
+    source, output = files
+    source.write_text("dog\n" + "dog " * 40 + "\n", "utf-8")
+    call = ["--run-dir", str(run_dir), "--input", str(source), "--output", str(output)]
+    assert main(["translate", *call, "--prefix", "Hund " * 60]) == 2
+    assert re.search(r"line 1: its translation may have 5\d tokens and the prefix has", caplog.text)
+    assert "1 line stayed empty, for what is said above" in capsys.readouterr().err
+    first, second = output.read_text("utf-8").splitlines()
+    assert first == ""
+    assert second.startswith("Hund Hund")
 
 
 def test_of_many_unreadable_lines_the_first_are_named_and_the_others_counted(capsys):
@@ -434,10 +451,50 @@ def test_two_calls_do_not_write_one_file(call, files, whole, broken, monkeypatch
     assert files[1].read_bytes() == whole
 
 
+def test_two_calls_that_cannot_be_continued_do_not_write_one_file_either(
+    run_dir, typed, files, monkeypatch, capsys
+):
+    """Standard input cannot be read again, so no note lies beside the output."""
+    to_file = ["translate", "--run-dir", str(run_dir), "--output", str(files[1])]
+    with files[1].open("ab") as theirs:
+        lock(theirs, files[1])
+        typed(b"a dog\n")
+        assert main(to_file) == 2
+    assert "another call is writing" in capsys.readouterr().err
+    assert files[1].read_bytes() == b""
+    typed(b"a dog\n")
+    assert main(to_file) == 0
+    assert files[1].read_bytes().count(b"\n") == 1
+
+
+@pytest.mark.parametrize("option", [(), ("--resume",)])
+def test_what_another_call_wrote_between_the_look_and_the_lock_stays(
+    call, files, few, monkeypatch, capsys, option
+):
+    def lock_late(file, path) -> None:
+        path.write_bytes(b"theirs\n")
+        lock(file, path)
+
+    monkeypatch.setattr("annotated_transformer.cli.line_output.lock", lock_late)
+    assert call(*option) == 2
+    assert "another call has written" in capsys.readouterr().err
+    assert files[1].read_bytes() == b"theirs\n"
+
+
+def test_where_files_cannot_be_locked_one_call_writes_as_ever(call, files, whole, monkeypatch):
+    def no_locks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    assert call() == 0
+    assert files[1].read_bytes() == whole
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
         (["--beam", "2"], "another beam (4, now 2)"),
+        (["--prefix", "zwei"], "another prefix (, now zwei)"),
         (["--alpha", "0"], "another alpha (0.6, now 0.0)"),
         (["--format", "jsonl"], "another format (text, now jsonl)"),
     ],
@@ -449,6 +506,18 @@ def test_nothing_is_appended_with_other_options(
     assert call("--resume", *options) == 2
     assert named in capsys.readouterr().err
     assert files[1].read_bytes() == whole[:5]
+
+
+def test_nothing_is_appended_with_or_without_attention(
+    call, files, few, broken, monkeypatch, capsys
+):
+    broken(7, WorkError("broken"))
+    assert call("--format", "jsonl") == 1
+    there = files[1].read_bytes()
+    broken(0, WorkError("no line has this number"))
+    assert call("--format", "jsonl", "--attention", "--resume") == 2
+    assert "another attention (False, now True)" in capsys.readouterr().err
+    assert files[1].read_bytes() == there
 
 
 @pytest.mark.parametrize("change", [lambda text: text[:4], lambda text: text.replace("o", "u")])

@@ -9,6 +9,7 @@ from annotated_transformer.decoding import length_penalty
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.training import load_run
 from annotated_transformer.translation import (
+    MAX_EXTRA,
     cross_attention,
     longest_source,
     nbest_translations,
@@ -72,16 +73,27 @@ def test_translations_begin_with_their_prefix(trained, batch_tokens):
     assert [found[row][0].text for row in (0, 3)] == [free[row][0].text for row in (0, 3)]
 
 
-@pytest.mark.parametrize(
-    ("prefix", "complaint"),
-    [
-        (["ein"], "1 prefixes were given for 2 sentences"),
-        ("Hund " * 70, "may have 5[0-9]: shorten"),
-    ],
-)
-def test_a_prefix_that_cannot_be_is_a_sentence(trained, prefix, complaint):
-    with pytest.raises(CallError, match=complaint):
-        nbest_translations(*trained, ["a dog", "dog"], prefix=prefix)
+def test_prefixes_for_another_number_of_sentences_are_a_sentence(trained):
+    with pytest.raises(CallError, match="1 prefixes were given for 2 sentences"):
+        nbest_translations(*trained, ["a dog", "dog"], prefix=["ein"])
+
+
+@pytest.mark.parametrize("words", [0, 1, 8])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_prefix_as_long_as_its_translation_may_be_leaves_the_sentence_empty(
+    trained, caplog, words, more
+):
+    """One token fewer and there is room for the end."""
+    _, vocabulary = trained
+    source = "dog " * words
+    may = len(vocabulary.encode(source)) + 1 + MAX_EXTRA
+    prefix = "ein" + "." * (may + more - len(vocabulary.encode("ein")))
+    assert len(vocabulary.encode(prefix)) == may + more
+    with caplog.at_level(logging.WARNING):
+        found, other = nbest_translations(*trained, [source, "a dog"], prefix=[prefix, ""])
+    assert other
+    assert bool(found) == (words > 0 and more < 0)
+    assert ("left empty" in caplog.text) == (words > 0 and more >= 0)
 
 
 def test_a_sentence_too_long_is_left_empty_with_a_word_and_the_rest_goes_on(trained, caplog):

@@ -81,8 +81,9 @@ def nbest_translations(
 ) -> list[list[Translation]]:
     """The nbest translations of each sentence, best first, in the order given.
 
-    An empty sentence has none, and neither has one of more tokens than `longest_source`, of which
-    a warning is logged under its line number.
+    An empty sentence has none. Neither has one of more tokens than `longest_source`, or one whose
+    translation may not become as long as its prefix: of these a warning is logged under the line
+    number.
 
     Args:
         model: a trained model, on any device.
@@ -98,13 +99,13 @@ def nbest_translations(
         progress: told after each batch how far it is.
 
     Raises:
-        CallError: if there is not one prefix a sentence, or one is longer than its translation may
-            be.
+        CallError: if there is not one prefix a sentence.
         WorkError: if the model's output is not a number, so that nothing can be searched.
     """
     sources = source_ids(vocabulary, sentences)
     beginnings = prefix_ids(vocabulary, prefix, sources)
     limit = longest_source(model)
+    wanted = []
     for index, ids in enumerate(sources):
         if len(ids) > limit:
             logger.warning(
@@ -113,7 +114,16 @@ def nbest_translations(
                 len(ids),
                 limit,
             )
-    wanted = [index for index, ids in enumerate(sources) if 1 < len(ids) <= limit]
+        elif len(ids) > 1 and len(beginnings[index]) >= longest_translation(ids):
+            logger.warning(
+                "line %d: its translation may have %d tokens and the prefix has %d already: it is "
+                "left empty",
+                first_line + index,
+                longest_translation(ids),
+                len(beginnings[index]),
+            )
+        elif len(ids) > 1:
+            wanted.append(index)
     lengths = [(len(sources[index]), len(sources[index])) for index in wanted]
     budget = max([batch_tokens, *(length for length, _ in lengths)])
     translations: list[list[Translation]] = [[] for _ in sentences]
@@ -182,19 +192,17 @@ def prefix_ids(
     """What each translation must begin with: ids without start and end.
 
     Raises:
-        CallError: if there is not one a sentence, or one is longer than its translation may be.
+        CallError: if there is not one a sentence.
     """
     texts = [prefix] * len(sources) if isinstance(prefix, str) else list(prefix)
     if len(texts) != len(sources):
         raise CallError(f"{len(texts)} prefixes were given for {len(sources)} sentences.")
-    found = vocabulary.encode_batch(texts)
-    for text, ids, source in zip(texts, found, sources, strict=True):
-        if len(source) > 1 and len(ids) >= len(source) + MAX_EXTRA:
-            raise CallError(
-                f"The prefix {text!r} has {len(ids)} tokens and a translation of this sentence may "
-                f"have {len(source) + MAX_EXTRA}: shorten it."
-            )
-    return found
+    return vocabulary.encode_batch(texts)
+
+
+def longest_translation(source: Sequence[int]) -> int:
+    """How many tokens its translation may have (section 6.1)."""
+    return len(source) + MAX_EXTRA
 
 
 def longest_source(model: Transformer) -> int:

@@ -18,10 +18,10 @@ from annotated_transformer.cli.options import (
     add_device,
     add_format,
     add_search,
-    not_negative_count,
     positive,
     print_json,
     print_lines,
+    resamples,
 )
 from annotated_transformer.cli.scores import (
     as_text,
@@ -114,10 +114,11 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--batch-tokens", type=positive, default=2048, help="of a search's batch")
     parser.add_argument(
         "--bootstrap",
-        type=not_negative_count,
+        type=resamples,
         default=RESAMPLES,
         metavar="N",
-        help=f"resampled test sets for the intervals (default {RESAMPLES}; 0: no intervals)",
+        help=f"resampled test sets for the intervals (default {RESAMPLES}; 0: no intervals; "
+        f"--against then still draws {RESAMPLES})",
     )
     parser.add_argument(
         "--against",

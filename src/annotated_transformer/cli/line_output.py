@@ -40,7 +40,7 @@ class LineOutput:
         if state_of(path).exists():
             refuse_to_overwrite(path, "go on with it by the same call with --resume, or delete it.")
         refuse_to_overwrite(path)
-        return cls._open(path, about, 0, 0)
+        return cls._open(path, about)
 
     @classmethod
     def resume(cls, path: Path, about: dict[str, Any], at_once: int) -> "LineOutput":
@@ -55,8 +55,9 @@ class LineOutput:
             CallError: if the file there was made of something else.
             WorkError: if it cannot be written.
         """
-        if not path.exists() or not path.stat().st_size:
-            return cls._open(path, about, 0, 0)
+        found = path.stat().st_size if path.exists() else 0
+        if not found:
+            return cls._open(path, about)
         state = state_of(path)
         lines, whole, size = count_chunks(path, at_once)
         total = about["input_lines"]
@@ -79,17 +80,24 @@ class LineOutput:
             )
         if lines == total:  # all is there: only the end of the call was missing
             return cls(path, path.open("ab"), lines, state)
-        return cls._open(path, about, whole, size)
+        return cls._open(path, about, found, whole, size)
 
     @classmethod
-    def _open(cls, path: Path, about: dict[str, Any] | None, lines: int, size: int) -> "LineOutput":
+    def _open(
+        cls, path: Path, about: dict[str, Any] | None, found: int = 0, lines: int = 0, size: int = 0
+    ) -> "LineOutput":
+        """Of the bytes found in the file, `size` stay, which are so many lines."""
         state = None if about is None else state_of(path)
         if not path.parent.is_dir():
             raise WorkError(f"{path} cannot be written: there is no folder {path.parent}.")
         try:
             file = path.open("ab")
-            if state is not None:
+            if path.is_file():  # and no pipe
                 lock(file, path)
+                if path.stat().st_size != found:  # since it was looked at
+                    file.close()
+                    raise CallError(f"another call has written {path}: name another file.")
+            if state is not None:
                 text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
                 write_atomically(state, lambda unfinished: unfinished.write_text(text, "utf-8"))
                 file.truncate(size)
@@ -139,6 +147,8 @@ def lock(file: BinaryIO, path: Path) -> None:
         raise CallError(
             f"another call is writing {path} at this moment: let it end, or name another file."
         ) from error
+    except OSError:  # a file system that knows no locks
+        return
 
 
 def state_of(path: Path) -> Path:

@@ -12,6 +12,7 @@ BEAM, ALPHA = 4, 0.6  # the paper's (section 6.1)
 MOST_BEAMS = 100
 MOST_THREADS = 1024
 HIGHEST_ALPHA = 10
+FEWEST_RESAMPLES = 40  # a fortieth of them lies outside at either end
 
 
 def add_run_dir(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +85,17 @@ def not_negative_count(text: str) -> int:
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text} was given, and at least 0 is expected")
+    return number
+
+
+def resamples(text: str) -> int:
+    """0, or enough for an interval to have something cut off at either end."""
+    number = int(text)
+    if number != 0 and number < FEWEST_RESAMPLES:
+        raise argparse.ArgumentTypeError(
+            f"{text} was given; 0 leaves the intervals out, and one of 95% needs at least "
+            f"{FEWEST_RESAMPLES}"
+        )
     return number
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.cli.options import counted
 from annotated_transformer.forensics import ProtocolScore
 from annotated_transformer.likelihood import Likelihood
 from annotated_transformer.scoring import Score, count_sentences, score_corpus
@@ -133,12 +134,16 @@ def as_text(
     if report["tuning"]:
         tried = ", ".join(f"{one['alpha']}: {one['score']:.2f}" for one in report["tuning"])
         chosen = f" (chosen on {report['alpha_chosen_on']}: {tried})"
+    left_out = ""
+    if report["left_out_of_likelihood"]:
+        pairs = counted(report["left_out_of_likelihood"], "pair")
+        left_out = f"; {pairs} too long for the model left out"
     return [
         head,
         f"beam {report['beam']}, alpha {report['alpha']}{chosen}",
         *scores_as_text(scored),
         f"{'loss':16} {likelihood.loss:7.3f}   nats per token, not smoothed, "
-        f"{likelihood.tokens:,} tokens",
+        f"{likelihood.tokens:,} tokens{left_out}",
         f"{'perplexity':16} {likelihood.perplexity:7.2f}   per token of the model's vocabulary",
         f"{'accuracy':16} {100 * likelihood.accuracy:7.2f}   % of tokens, the true past given",
         f"{'speed':16} {report['sentences_per_second']:7.1f}   sentences a second on "

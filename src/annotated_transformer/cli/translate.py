@@ -180,7 +180,7 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
             done,
             silent=sentences is None or (output is None and sys.stdout.isatty()),
         )
-        too_long = 0
+        untranslated = 0
         writer = WRITERS[arguments.format](search, write_out if output is None else output.write)
         try:
             writer.begin()
@@ -188,7 +188,9 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
                 found = search(lines, done + 1, progress)
                 writer.write(found)
                 done += len(lines)
-                too_long += sum(not one.translations and bool(one.line.strip()) for one in found)
+                untranslated += sum(
+                    not one.translations and bool(one.line.strip()) for one in found
+                )
         except (KeyboardInterrupt, WorkError):
             progress.end()
             if output is not None and output.state is not None:
@@ -205,11 +207,11 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
             print(f"{count} in {seconds:,.1f} s{before}, written to {output.path}", file=sys.stderr)
     if sentences is not None:
         sentences.complain()
-    if too_long:
-        lines_stayed = "1 line" if too_long == 1 else f"{too_long:,} lines"
+    if untranslated:
+        lines_stayed = "1 line" if untranslated == 1 else f"{untranslated:,} lines"
         raise CallError(
-            f"{lines_stayed} had more tokens than the model can read and stayed empty; the others "
-            "are translated. Break such lines into sentences."
+            f"{lines_stayed} stayed empty, for what is said above; the others are translated. "
+            "Break long lines into sentences, and shorten a long --prefix."
         )
     return 0
 

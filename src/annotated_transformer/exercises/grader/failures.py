@@ -40,7 +40,11 @@ def _place(error: BaseException) -> tuple[int | None, str | None]:
     inner = [frame for frame in frames if not frame[0].co_filename.startswith(ours)]
     if not inner:
         return None, None
-    code, number = [f for f in inner if f[0].co_filename == inner[0][0].co_filename][-1]
+    *outer, (code, number) = [f for f in inner if f[0].co_filename == inner[0][0].co_filename]
+    function = code
+    for enclosing, _ in reversed(outer):  # a generator expression begins at a line of its own
+        if function in enclosing.co_consts:
+            function = enclosing
     source = linecache.getline(code.co_filename, number).strip()
     shown = source if len(source) <= 90 else source[:90] + " …"
-    return number - code.co_firstlineno + 1, shown or None
+    return number - function.co_firstlineno + 1, shown or None
