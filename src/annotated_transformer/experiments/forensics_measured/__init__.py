@@ -19,26 +19,34 @@ from annotated_transformer.forensics import (
     split_compounds,
 )
 from annotated_transformer.scoring import count_sentences
-from annotated_transformer.significance import Counted, bootstrap_interval, paired_bootstrap
+from annotated_transformer.significance import (
+    Counted,
+    bootstrap_interval,
+    paired_bootstrap,
+    paired_randomisation,
+)
 
 RECORD = Path(__file__).resolve().parent / "record.json"
 COMMAND = "python -m annotated_transformer.experiments.forensics_measured"
 RESULTS = Path("results")
 SPLIT = "test_2016_flickr"
 RUN = "multi30k_tiny_prenorm_106"  # whose output is scored under every protocol
-OTHERS = ("multi30k_tiny_prenorm", "multi30k_tiny_postnorm")  # what it is compared with
+SEEDS = ("multi30k_tiny_prenorm_106_s1", "multi30k_tiny_prenorm_106_s2")  # the same, trained anew
+OTHERS = ("multi30k_tiny_prenorm", "multi30k_tiny_postnorm", *SEEDS)  # what it is compared with
 
 
 def compare(ours: Counted, theirs: Counted) -> dict[str, Any]:
-    """The difference of two scores, and how far chance carries it."""
-    found = paired_bootstrap(ours, theirs)
+    """The difference of two scores, between which values it lies, and both p-values of chance."""
+    found, exchanged = paired_bootstrap(ours, theirs), paired_randomisation(ours, theirs)
     assert found.interval is not None
     return {
         "difference": round(found.difference, 2),
         "low": round(found.interval.low, 2),
         "high": round(found.interval.high, 2),
-        "p_value": round(found.p_value, 4),
+        "p_bootstrap": round(found.p_value, 4),
+        "p_randomisation": round(exchanged.p_value, 4),
         "resamples": found.trials,
+        "exchanges": exchanged.trials,
         "seed": found.seed,
     }
 
