@@ -107,12 +107,14 @@ def weights_of(path: Path) -> dict[str, torch.Tensor]:
     return {name: tensor.detach() for name, tensor in model.named_parameters()}
 
 
-@pytest.mark.parametrize(("size", "clip_norm"), [(2, 10.0), (3, 0.05)])
+@pytest.mark.parametrize(
+    ("size", "changes"), [(2, {"clip_norm": 10.0}), (3, {"clip_norm": 0.05}), (2, {"r_drop": 2.0})]
+)
 def test_processes_take_the_steps_of_one(
-    tmp_path: Path, size: int, clip_norm: float | None
+    tmp_path: Path, size: int, changes: dict[str, float]
 ) -> None:
     """With dropout on, and with last steps of an epoch that have fewer batches than processes."""
-    settings = {**SETTINGS, "clip_norm": clip_norm}
+    settings = {**SETTINGS, **changes}
     train_together(tmp_path / "one", 1, settings)
     train_together(tmp_path / "many", size, settings)
     one, many = weights_of(tmp_path / "one"), weights_of(tmp_path / "many")

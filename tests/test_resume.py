@@ -93,7 +93,9 @@ def logged_steps(run_dir: Path) -> list[int]:
     return [line["step"] for line in RunDirectory(run_dir).read_metrics()]
 
 
-@pytest.mark.parametrize("options", [[], ["--precision", "bf16"], ["--byte-dropout"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--precision", "bf16"], ["--byte-dropout"], ["--r-drop", "2", "--pairs", "40"]]
+)
 def test_two_runs_of_one_command_end_with_the_same_bits(tmp_path, options):
     for name in "ab":
         assert train(tmp_path / name, *RECIPE, *options) == 0
@@ -224,6 +226,8 @@ def test_a_checkpoint_that_is_a_pickle_is_never_opened_as_one(stopped, capsys):
     [
         (["--dropout", "0.5"], "--dropout"),
         (["--steps", "61"], "--steps"),
+        (["--r-drop", "1"], "--r-drop"),
+        (["--pairs", "40"], "--pairs"),
         (["--preset", "base"], "--preset"),
         (["--data", "grammar"], "--data"),
     ],

@@ -82,10 +82,13 @@ def gradients_of(trainer) -> dict[str, torch.Tensor]:
     return {name: parameter.grad for name, parameter in trainer.model.named_parameters()}
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.1])
-def test_a_step_of_three_batches_equals_one_on_all_their_pairs(tmp_path, corpus, epsilon):
-    """Gradient, loss, and the weights after Adam: the mean over tokens, not of three means."""
-    settings = {"p": 0.0, "label_smoothing": epsilon, "batch_tokens": 192}
+@pytest.mark.parametrize(("epsilon", "r_drop"), [(0.0, 0.0), (0.1, 0.0), (0.1, 5.0)])
+def test_a_step_of_three_batches_equals_one_on_all_their_pairs(tmp_path, corpus, epsilon, r_drop):
+    """Gradient, loss, and the weights after Adam: the mean over tokens, not of three means.
+
+    Without dropout the two passes of R-Drop agree, and nothing changes.
+    """
+    settings = {"p": 0.0, "label_smoothing": epsilon, "batch_tokens": 192, "r_drop": r_drop}
     parts_trainer = build_trainer(tmp_path / "parts", corpus, **settings)
     whole_trainer = build_trainer(tmp_path / "whole", corpus, **settings)
     parts = unequal_parts(parts_trainer.train_split)
@@ -163,8 +166,10 @@ def stop_at(trainer, step: int) -> None:
     trainer._step = stopping_step
 
 
-def test_every_pair_is_seen_once_an_epoch_and_a_stop_changes_no_bit(tmp_path, corpus):
+@pytest.mark.parametrize("r_drop", [0.0, 2.0])
+def test_every_pair_is_seen_once_an_epoch_and_a_stop_changes_no_bit(tmp_path, corpus, r_drop):
     settings = {"steps": None, "epochs": 3, "batch_tokens": 5 * 64, "p": 0.2, "average": 1}
+    settings |= {"r_drop": r_drop}
     whole = build_trainer(tmp_path / "whole", corpus, **settings)
     an_epoch = steps_of_epoch(len(whole.batches(0)), 5)
     assert len(whole.batches(0)) % 5 != 0
