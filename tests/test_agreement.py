@@ -13,7 +13,10 @@ from annotated_transformer.ledger import findings_study
 
 def outcomes(row: str, scores: Sequence[float], perplexity: float) -> list[Outcome]:
     return [
-        Outcome(row, seed, True, {1: score}, None, perplexity, 1.0, "c0ffee", False, "a processor")
+        Outcome(
+            *(row, seed, True, {1: score}, None, perplexity, 1.0, "c0ffee", False, "a processor"),
+            bleu={1: 50 + score / 2},
+        )
         for seed, score in enumerate(scores)
     ]
 
@@ -49,7 +52,11 @@ def test_differences_to_either_base(rows: dict[str, Beside]) -> None:
     one = rows["heads-1"]
     assert (one.printed.preset, one.bleu, one.perplexity) == ("A1", -0.9, 0.37)
     assert one.found.difference == pytest.approx(-10)
-    assert one.our_perplexity == pytest.approx(0.1)
+    assert one.perplexity_found is not None
+    assert one.bleu_found is not None
+    assert one.perplexity_found.difference == pytest.approx(0.1)
+    assert one.bleu_found.difference == pytest.approx(-5)
+    assert one.bleu_found.margin == pytest.approx(2.776 * (2 * 0.25 / 3) ** 0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize(

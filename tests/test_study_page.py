@@ -148,6 +148,13 @@ def test_a_plan_of_table_3_shows_the_papers_figures_beside_what_is_expected(tabl
     assert page.count("  - not there\n") == sum(not row.table3 for row in table3.rows)
 
 
+def test_an_outcome_keeps_sacrebleus_default_beside_the_plans_score(table3: Plan) -> None:
+    study = study_of(table3, scored(table3, "base", [(50.0, 52.0, 1.4)]))
+    (outcome,) = study.outcomes
+    assert (outcome.scores, outcome.bleu) == ({1: 50.0, 4: 52.0}, {1: 99.0})
+    assert (study.signatures, study.bleu_signatures) == (("whole-lines",), (SIGNATURE,))
+
+
 def test_where_a_seed_failed_the_others_get_no_difference(table3: Plan) -> None:
     """They are a choice of the lucky."""
     base = scored(table3, "base", [(50.0, 52.0, 1.4), (51.0, 53.0, 1.4)])

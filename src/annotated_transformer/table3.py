@@ -23,6 +23,12 @@ class Table3Row:
     label_smoothing: float = 0.1
     steps: int = 100_000
 
+    @property
+    def against_base(self) -> tuple[float, float]:
+        """Perplexity and BLEU minus those of the base, with as many digits as are printed."""
+        base = TABLE_3[0]
+        return round(self.perplexity - base.perplexity, 2), round(self.bleu - base.bleu, 1)
+
 
 TABLE_3 = (
     Table3Row("base", 4.92, 25.8, 65),
@@ -46,3 +52,8 @@ TABLE_3 = (
     Table3Row("E", 4.92, 25.7),
     Table3Row("big", 4.33, 26.4, 213, steps=300_000),
 )
+
+
+def table_3_row(preset: str) -> Table3Row:
+    """One line of Table 3 by the name of its preset."""
+    return next(row for row in TABLE_3 if row.preset == preset)

@@ -10,7 +10,7 @@ from typing import Literal
 from annotated_transformer.ablation.differences import Found
 from annotated_transformer.ablation.plan import BASE
 from annotated_transformer.ablation.study import Study
-from annotated_transformer.table3 import TABLE_3, Table3Row
+from annotated_transformer.table3 import Table3Row, table_3_row
 
 PRINTED_NOISE = 0.3  # BLEU; the paper gives one number a row and no spread
 Direction = Literal["worse", "no difference", "better"]
@@ -23,17 +23,25 @@ class Beside:
 
     Attributes:
         printed: the paper's row.
-        bleu: its BLEU minus that of the paper's base.
-        perplexity: the same of its perplexity.
         found: our row, with its difference to our base in the score by which the study compares.
-        our_perplexity: our row's perplexity minus our base's; None if it was not taken.
+        bleu_found: the same in sacreBLEU's default; None if it was not scored.
+        perplexity_found: the same in perplexity; None if it was not taken.
     """
 
     printed: Table3Row
-    bleu: float
-    perplexity: float
     found: Found
-    our_perplexity: float | None
+    bleu_found: Found | None
+    perplexity_found: Found | None
+
+    @property
+    def perplexity(self) -> float:
+        """The paper's, minus that of its base."""
+        return self.printed.against_base[0]
+
+    @property
+    def bleu(self) -> float:
+        """The paper's, minus that of its base."""
+        return self.printed.against_base[1]
 
     @property
     def papers_direction(self) -> Direction:
@@ -71,23 +79,20 @@ def beside_table_3(study: Study) -> list[Beside]:
     Rows without a score are left out, and rows of which a training failed: those that came through
     would be a choice of the lucky. So is everything where the base has no score.
     """
-    printed = {row.preset: row for row in TABLE_3}
-    papers_base = printed[BASE]
-    found, our_base = study.found(), study.perplexity(BASE)
+    found, perplexities = study.found(), study.found_by(lambda outcome: outcome.perplexity)
+    scores = study.found_by(lambda outcome: outcome.bleu.get(study.plan.beam))
     beside = []
     for row in study.plan.rows:
         if row.name == BASE or not row.table3 or row.name not in found:
             continue
         if not all(outcome.finished for outcome in study.of_row(row.name)):
             continue
-        theirs, ours = printed[row.table3], study.perplexity(row.name)
         beside.append(
             Beside(
-                theirs,
-                round(theirs.bleu - papers_base.bleu, 1),
-                round(theirs.perplexity - papers_base.perplexity, 2),
+                table_3_row(row.table3),
                 found[row.name],
-                None if ours is None or our_base is None else ours - our_base,
+                scores.get(row.name),
+                perplexities.get(row.name),
             )
         )
     return beside

@@ -6,8 +6,8 @@ which runs are compared. `annotated-transformer ledger build` makes these files 
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import mean
 
@@ -33,6 +33,7 @@ class Outcome:
         commit: the code that trained it.
         changed: whether files of the package differed from that commit.
         processor: on what, as the system names it.
+        bleu: beam -> sacreBLEU's default ("cased", 13a).
         right: of the translations that are kept, a sentence each: 1 where it is the reference,
             letter for letter, else 0; "" if none are kept or the plan compares by another score.
     """
@@ -48,6 +49,10 @@ class Outcome:
     changed: bool
     processor: str
     right: str = ""
+    bleu: Mapping[int, float] = field(default_factory=dict)
+
+
+Figure = Callable[[Outcome], float | None]  # of a run; None where it has none
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,13 @@ class Study:
         plan: what was planned.
         outcomes: of the runs that have a record, in the plan's order.
         signatures: of the scores, sacreBLEU's or how they are counted.
+        bleu_signatures: of `Outcome.bleu`.
     """
 
     plan: Plan
     outcomes: tuple[Outcome, ...]
     signatures: tuple[str, ...] = ()
+    bleu_signatures: tuple[str, ...] = ()
 
     def of_row(self, name: str) -> list[Outcome]:
         """What the runs of one row gave."""
@@ -70,29 +77,38 @@ class Study:
 
     def scores(self, beam: int) -> dict[str, list[float]]:
         """The scores of each row by one search, those that failed left out."""
-        scores: dict[str, list[float]] = {}
+        return self.values(lambda outcome: outcome.scores.get(beam))
+
+    def values(self, figure: Figure) -> dict[str, list[float]]:
+        """A figure of each row, one a seed; runs that lack it are left out."""
+        values: dict[str, list[float]] = {}
         for outcome in self.outcomes:
-            if beam in outcome.scores:
-                scores.setdefault(outcome.row, []).append(outcome.scores[beam])
-        return scores
+            if (value := figure(outcome)) is not None:
+                values.setdefault(outcome.row, []).append(value)
+        return values
 
     def found(self, beam: int | None = None) -> dict[str, Found]:
         """Each row compared with the base, by the plan's search or another."""
-        scores = self.scores(self.plan.beam if beam is None else beam)
-        return {one.row.name: one for one in differences(self.plan, scores)}
+        searched = self.plan.beam if beam is None else beam
+        return self.found_by(lambda outcome: outcome.scores.get(searched))
+
+    def found_by(self, figure: Figure) -> dict[str, Found]:
+        """Each row compared with the base in a figure."""
+        return {one.row.name: one for one in differences(self.plan, self.values(figure))}
 
     def loss(self, name: str) -> float | None:
         """The mean over a row's seeds; None if it has none."""
-        return _mean([outcome.loss for outcome in self.of_row(name)])
+        return _mean(self.values(lambda outcome: outcome.loss).get(name))
 
     def perplexity(self, name: str) -> float | None:
         """The mean over a row's seeds; None if it has none."""
-        return _mean([outcome.perplexity for outcome in self.of_row(name)])
+        return _mean(self.values(lambda outcome: outcome.perplexity).get(name))
 
     def as_json(self) -> str:
         """The text of the plan's file in `outcomes/`."""
         runs = [asdict(outcome) for outcome in self.outcomes]
-        return json.dumps({"signatures": self.signatures, "runs": runs}, indent=1) + "\n"
+        signatures = {"signatures": self.signatures, "bleu_signatures": self.bleu_signatures}
+        return json.dumps({**signatures, "runs": runs}, indent=1) + "\n"
 
 
 def load_study(name: str) -> Study:
@@ -103,13 +119,16 @@ def load_study(name: str) -> Study:
     """
     plan = load_plan(name)
     values = json.loads((OUTCOMES / f"{name}.json").read_text("utf-8"))
-    outcomes = [
-        Outcome(**{**run, "scores": {int(beam): score for beam, score in run["scores"].items()}})
-        for run in values["runs"]
-    ]
-    return Study(plan, tuple(outcomes), tuple(values["signatures"]))
+    outcomes = []
+    for run in values["runs"]:
+        by_beam = {
+            name: {int(beam): score for beam, score in run[name].items()}
+            for name in ("scores", "bleu")
+        }
+        outcomes.append(Outcome(**{**run, **by_beam}))
+    signatures = (tuple(values[name]) for name in ("signatures", "bleu_signatures"))
+    return Study(plan, tuple(outcomes), *signatures)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return mean(there) if there else None
+def _mean(values: Sequence[float] | None) -> float | None:
+    return mean(values) if values else None

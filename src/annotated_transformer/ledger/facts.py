@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from annotated_transformer.table3 import TABLE_3, Table3Row
+from annotated_transformer.table3 import TABLE_3
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,3 @@ def table_2_value(model: str, column: str) -> float:
     """One printed cell of Table 2; raises KeyError where the paper prints none."""
     value: float = load_facts()[f"table_2.{model}.{column}"].value
     return value
-
-
-def table_3_row(preset: str) -> Table3Row:
-    """One line of Table 3 by the name of its preset."""
-    return next(row for row in TABLE_3 if row.preset == preset)

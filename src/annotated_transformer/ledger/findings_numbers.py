@@ -15,11 +15,10 @@ from annotated_transformer.ledger.facts import (
     read_paper,
     scientific,
     table_2_value,
-    table_3_row,
 )
 from annotated_transformer.ledger.measuring import VOCAB_SIZE, build_without_weights
 from annotated_transformer.ledger.rows import Finding
-from annotated_transformer.table3 import TABLE_3
+from annotated_transformer.table3 import TABLE_3, table_3_row
 from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.training.schedule import noam_rate
 from annotated_transformer.training.settings import TrainingConfig

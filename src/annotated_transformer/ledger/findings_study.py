@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from annotated_transformer.ablation.agreement import Beside, Verdict, beside_table_3
+from annotated_transformer.ablation.differences import Found
 from annotated_transformer.ablation.plan import BASE
 from annotated_transformer.ablation.study import load_study
-from annotated_transformer.ledger.facts import table_3_row
 from annotated_transformer.ledger.rows import Finding
+from annotated_transformer.table3 import table_3_row
 
 STUDY = "table3_grammar"
 SAYS: dict[Verdict, str] = {
@@ -30,7 +31,7 @@ def in_small(preset: str) -> Callable[[], Finding]:
             base = study.found()[BASE]
             return Finding(
                 f"in small, on the grammar corpus: {base.mean:.1f} % of the sentences exact"
-                f"{_perplexity(study.perplexity(BASE), '.2f')} ({_seeds(len(base.values))})"
+                f" and perplexity {study.perplexity(BASE):.2f} ({_seeds(len(base.values))})"
             )
         for one in beside_table_3(study):
             if one.printed.preset == preset:
@@ -45,15 +46,15 @@ def _text(one: Beside) -> str:
     margin = "" if one.found.margin is None else f" ± {one.found.margin:.1f}"
     return (
         f"in small, on the grammar corpus: {one.found.difference:+.1f}{margin} points of exact "
-        f"match{_perplexity(one.our_perplexity, '+.2f')} to the base "
+        f"match{_perplexity(one.perplexity_found)} to the base "
         f"({_seeds(len(one.found.values))}); the paper has {one.printed.bleu} BLEU against "
         f"{base.bleu} and perplexity {one.printed.perplexity:.2f} against {base.perplexity:.2f}: "
         f"{SAYS[one.verdict]}"
     )
 
 
-def _perplexity(value: float | None, form: str) -> str:
-    return "" if value is None else f" and perplexity {value:{form}}"
+def _perplexity(found: Found | None) -> str:
+    return "" if found is None else f" and perplexity {found.difference:+.2f}"
 
 
 def _seeds(count: int) -> str:

@@ -8,6 +8,8 @@ from annotated_transformer.ablation.study import Outcome, Study
 from annotated_transformer.ledger.recorded_runs import RecordedRun
 from annotated_transformer.ledger.rescoring import corpus_of
 
+BLEU = "cased"  # sacreBLEU's default
+
 
 def study_of(plan: Plan, runs: Sequence[RecordedRun], records: Path | None = None) -> Study:
     """What the recorded runs gave, those left out that are not in the plan.
@@ -17,24 +19,29 @@ def study_of(plan: Plan, runs: Sequence[RecordedRun], records: Path | None = Non
     """
     by_name = {run.name: run for run in runs}
     tasks = [task for task in plan.choose(None, None) if task.name in by_name]
-    scores = [run.score(plan.split, plan.protocol) for run in runs]
-    return Study(
-        plan,
-        tuple(outcome_of(task, by_name[task.name], records) for task in tasks),
-        tuple(sorted({score.signature for score in scores if score})),
-    )
+    outcomes = tuple(outcome_of(task, by_name[task.name], records) for task in tasks)
+    return Study(plan, outcomes, signatures(runs, plan.protocol), signatures(runs, BLEU))
+
+
+def signatures(runs: Sequence[RecordedRun], protocol: str) -> tuple[str, ...]:
+    """Of all scores of a protocol, whatever the search."""
+    found = {one.signature for run in runs for one in run.scores if one.protocol == protocol}
+    return tuple(sorted(found))
 
 
 def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Outcome:
     """The figures of a record by which the rows of its plan are compared."""
     plan, validated = task.plan, run.events("valid")
     perplexity = run.score(plan.split, "perplexity")
-    scores = {beam: run.score(plan.split, plan.protocol, beam) for beam in task.beams}
+    scores, bleu = (
+        {beam: score.value for beam in task.beams if (score := run.score(plan.split, name, beam))}
+        for name in (plan.protocol, BLEU)
+    )
     return Outcome(
         row=task.row.name,
         seed=task.seed,
         finished=run.status == "finished",
-        scores={beam: score.value for beam, score in scores.items() if score},
+        scores=scores,
         loss=validated[-1]["loss"] if validated else None,
         perplexity=perplexity.value if perplexity else None,
         minutes=round(run.cost["process_cpu_seconds"] / 60, 2),
@@ -42,6 +49,7 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
         changed=run.code_version.get("changed", False),
         processor=run.hardware.get("processor", ""),
         right=right_sentences(task, run, records) if records else "",
+        bleu=bleu,
     )
 
 

@@ -8,7 +8,7 @@ from annotated_transformer.ablation.plan import BASE, Plan, Row, Task
 from annotated_transformer.ablation.study import Outcome, Study
 from annotated_transformer.ledger.recorded_runs import RecordedRun
 from annotated_transformer.ledger.run_page import capital, wrap_command
-from annotated_transformer.table3 import TABLE_3, Table3Row
+from annotated_transformer.table3 import table_3_row
 
 READING = (
     "**How to read it.** Every row is the base with the change that it names; its expectation was "
@@ -238,18 +238,11 @@ def _of_the_paper(row: Row) -> str:
     """What Table 3 prints for the row that this one mirrors, with the differences to its base."""
     if not row.table3:
         return "not there"
-    base, printed = printed_row(BASE), printed_row(row.table3)
-    if printed is base:
-        return f"{base.perplexity:.2f}; {base.bleu}"
-    return (
-        f"{printed.perplexity:.2f} ({signed(printed.perplexity - base.perplexity, 2)}); "
-        f"{printed.bleu} ({signed(printed.bleu - base.bleu, 1)})"
-    )
-
-
-def printed_row(preset: str) -> Table3Row:
-    """The row of Table 3 with this name."""
-    return next(row for row in TABLE_3 if row.preset == preset)
+    printed = table_3_row(row.table3)
+    if row.table3 == BASE:
+        return f"{printed.perplexity:.2f}; {printed.bleu}"
+    perplexity, bleu = printed.against_base
+    return f"{printed.perplexity:.2f} ({signed(perplexity, 2)}); {printed.bleu} ({signed(bleu, 1)})"
 
 
 def _signatures(study: Study) -> str:
