@@ -152,6 +152,7 @@ def test_an_outcome_keeps_sacrebleus_default_beside_the_plans_score(table3: Plan
     study = study_of(table3, scored(table3, "base", [(50.0, 52.0, 1.4)]))
     (outcome,) = study.outcomes
     assert (outcome.scores, outcome.bleu) == ({1: 50.0, 4: 52.0}, {1: 99.0})
+    assert outcome.curve == ((1, 2.0),)
     assert (study.signatures, study.bleu_signatures) == (("whole-lines",), (SIGNATURE,))
 
 

@@ -34,6 +34,7 @@ class Outcome:
         changed: whether files of the package differed from that commit.
         processor: on what, as the system names it.
         bleu: beam -> sacreBLEU's default ("cased", 13a).
+        curve: (step, validation loss in nats per token), in the order of the training.
         right: of the translations that are kept, a sentence each: 1 where it is the reference,
             letter for letter, else 0; "" if none are kept or the plan compares by another score.
     """
@@ -50,6 +51,7 @@ class Outcome:
     processor: str
     right: str = ""
     bleu: Mapping[int, float] = field(default_factory=dict)
+    curve: Sequence[tuple[int, float]] = ()
 
 
 Figure = Callable[[Outcome], float | None]  # of a run; None where it has none
@@ -105,10 +107,13 @@ class Study:
         return _mean(self.values(lambda outcome: outcome.perplexity).get(name))
 
     def as_json(self) -> str:
-        """The text of the plan's file in `outcomes/`."""
-        runs = [asdict(outcome) for outcome in self.outcomes]
-        signatures = {"signatures": self.signatures, "bleu_signatures": self.bleu_signatures}
-        return json.dumps({**signatures, "runs": runs}, indent=1) + "\n"
+        """The text of the plan's file in `outcomes/`, a run a line."""
+        runs = ",\n".join("  " + json.dumps(asdict(outcome)) for outcome in self.outcomes)
+        signatures, bleu = map(json.dumps, (self.signatures, self.bleu_signatures))
+        return (
+            f'{{\n "signatures": {signatures},\n "bleu_signatures": {bleu},\n "runs": [\n{runs}\n'
+            " ]\n}\n"
+        )
 
 
 def load_study(name: str) -> Study:
@@ -125,7 +130,8 @@ def load_study(name: str) -> Study:
             name: {int(beam): score for beam, score in run[name].items()}
             for name in ("scores", "bleu")
         }
-        outcomes.append(Outcome(**{**run, **by_beam}))
+        curve = tuple((step, loss) for step, loss in run["curve"])
+        outcomes.append(Outcome(**{**run, **by_beam, "curve": curve}))
     signatures = (tuple(values[name]) for name in ("signatures", "bleu_signatures"))
     return Study(plan, tuple(outcomes), *signatures)
 

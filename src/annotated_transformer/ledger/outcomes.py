@@ -50,6 +50,7 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
         processor=run.hardware.get("processor", ""),
         right=right_sentences(task, run, records) if records else "",
         bleu=bleu,
+        curve=tuple((event["step"], event["loss"]) for event in validated),
     )
 
 
