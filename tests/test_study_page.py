@@ -260,5 +260,10 @@ def test_which_kept_translations_are_right_is_told_by_sentence(
     (tmp_path / "base_s0" / "translations.valid.txt").write_text("\n".join([*said, ""]))
     [outcome] = study_of(table3, [run], tmp_path).outcomes
     assert outcome.right == "1001"
+    begun = sum(
+        ours.split()[:1] == theirs.split()[:1]
+        for ours, theirs in zip(said, corpus["valid"].target, strict=True)
+    )
+    assert (outcome.different, outcome.begun_right) == (len({*said}), begun) == (4, 2)
     [outcome] = study_of(table3, [run]).outcomes
     assert outcome.right == ""

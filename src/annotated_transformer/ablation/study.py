@@ -37,6 +37,8 @@ class Outcome:
         curve: (step, validation loss in nats per token), in the order of the training.
         right: of the translations that are kept, a sentence each: 1 where it is the reference,
             letter for letter, else 0; "" if none are kept or the plan compares by another score.
+        different: how many different translations there are among them.
+        begun_right: how many begin with the reference's first word.
     """
 
     row: str
@@ -52,6 +54,8 @@ class Outcome:
     right: str = ""
     bleu: Mapping[int, float] = field(default_factory=dict)
     curve: Sequence[tuple[int, float]] = ()
+    different: int = 0
+    begun_right: int = 0
 
 
 Figure = Callable[[Outcome], float | None]  # of a run; None where it has none

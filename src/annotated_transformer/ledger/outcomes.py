@@ -37,6 +37,7 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
         {beam: score.value for beam in task.beams if (score := run.score(plan.split, name, beam))}
         for name in (plan.protocol, BLEU)
     )
+    kept = kept_translations(task, run, records) if records else []
     return Outcome(
         row=task.row.name,
         seed=task.seed,
@@ -48,22 +49,23 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
         commit=run.code_version["commit"],
         changed=run.code_version.get("changed", False),
         processor=run.hardware.get("processor", ""),
-        right=right_sentences(task, run, records) if records else "",
+        right="".join("01"[ours == reference] for ours, reference in kept),
         bleu=bleu,
         curve=tuple((event["step"], event["loss"]) for event in validated),
+        different=len({ours for ours, _ in kept}),
+        begun_right=sum(ours.split()[:1] == theirs.split()[:1] for ours, theirs in kept),
     )
 
 
-def right_sentences(task: Task, run: RecordedRun, records: Path) -> str:
-    """Which kept translations are their reference, letter for letter: 1, or 0, for each sentence.
+def kept_translations(task: Task, run: RecordedRun, records: Path) -> list[tuple[str, str]]:
+    """The kept translations of a run, each with its reference.
 
-    "" where none are kept, or the plan's score is another.
+    Empty where none are kept, where the plan compares by another score than exact match, and where
+    the references are not generated here.
     """
     plan = task.plan
     kept = records / task.name / f"translations.{plan.split}.txt"
-    if plan.protocol != "exact-match" or not kept.exists():
-        return ""
-    if (corpus := corpus_of(run)) is None:  # its references are not generated here
-        return ""
-    ours, references = kept.read_text("utf-8").split("\n")[:-1], corpus[plan.split].target
-    return "".join("01"[one == reference] for one, reference in zip(ours, references, strict=True))
+    if plan.protocol != "exact-match" or not kept.exists() or (corpus := corpus_of(run)) is None:
+        return []
+    ours = kept.read_text("utf-8").split("\n")[:-1]
+    return list(zip(ours, corpus[plan.split].target, strict=True))

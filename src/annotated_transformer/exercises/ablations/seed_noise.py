@@ -82,11 +82,11 @@ SEED_NOISE = Exercise(
         "run of one belongs to a run of the other. Return three things: the difference of the "
         "means, mean(a) - mean(b); its standard error, sqrt(s_a² / n_a + s_b² / n_b), where n is "
         "the number of runs and s² the sample variance (the squared deviations from the mean, "
-        "summed and divided by n - 1); and whether the difference is decided: True when it is "
-        "larger, whatever its sign, than two standard errors."
+        "summed and divided by n - 1); and whether the difference counts as decided by the rough "
+        "rule: True when it is larger, whatever its sign, than two standard errors."
     ),
     objective="Refuse to call a difference real that another seed would turn round.",
-    prerequisite="ablations.read_table3",
+    prerequisite="the mean and the variance of a sample",
     hints=(
         "If you trained variant a once more with another seed, by how much would its score move? "
         "And the mean of n runs?",
