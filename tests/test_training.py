@@ -179,10 +179,8 @@ def test_r_drop_needs_pairs():
         )
 
 
-@pytest.mark.parametrize(("precision", "slack"), [("fp32", 1e-4), ("bf16", 0.1)])
-def test_without_dropout_both_passes_agree_and_r_drop_changes_nothing(
-    tmp_path, corpus, precision, slack
-):
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_without_dropout_both_passes_agree_and_r_drop_changes_nothing(tmp_path, corpus, precision):
     """Else the two passes of a position would not be paired with each other."""
     plain = build_trainer(tmp_path / "plain", corpus, p=0.0, precision=precision)
     two = build_trainer(tmp_path / "two", corpus, p=0.0, r_drop=5.0, precision=precision)
@@ -194,8 +192,10 @@ def test_without_dropout_both_passes_agree_and_r_drop_changes_nothing(
         losses.append(add_gradients(model, trainer.settings, split, [part], tokens))
         gradients.append([parameter.grad for parameter in model.parameters()])
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
-    for one, other in zip(*gradients, strict=True):
-        assert (one - other).norm() <= slack * other.norm() + 1e-6
+    if precision == "fp32":
+        torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-6)
+    for one, other in zip(*gradients, strict=True):  # as a whole: bf16 rounds every summand
+        assert (one - other).norm() <= 0.1 * other.norm() + 1e-6
 
 
 def test_with_dropout_the_two_passes_differ(tmp_path, corpus):

@@ -114,7 +114,9 @@ def nbest_translations(
                 len(ids),
                 limit,
             )
-        elif len(ids) > 1 and len(beginnings[index]) >= longest_translation(ids):
+        elif len(ids) == 1:  # nothing but eos
+            continue
+        elif len(beginnings[index]) >= longest_translation(ids):
             logger.warning(
                 "line %d: its translation may have %d tokens and the prefix has %d already: it is "
                 "left empty",
@@ -122,7 +124,7 @@ def nbest_translations(
                 longest_translation(ids),
                 len(beginnings[index]),
             )
-        elif len(ids) > 1:
+        else:
             wanted.append(index)
     lengths = [(len(sources[index]), len(sources[index])) for index in wanted]
     budget = max([batch_tokens, *(length for length, _ in lengths)])

@@ -79,8 +79,9 @@ def beside_table_3(study: Study) -> list[Beside]:
     Rows without a score are left out, and rows of which a training failed: those that came through
     would be a choice of the lucky. So is everything where the base has no score.
     """
-    found, perplexities = study.found(), study.found_by(lambda outcome: outcome.perplexity)
-    scores = study.found_by(lambda outcome: outcome.bleu.get(study.plan.beam))
+    found = study.found()
+    in_bleu = study.found_by(lambda outcome: outcome.bleu.get(study.plan.beam))
+    in_perplexity = study.found_by(lambda outcome: outcome.perplexity)
     beside = []
     for row in study.plan.rows:
         if row.name == BASE or not row.table3 or row.name not in found:
@@ -91,8 +92,8 @@ def beside_table_3(study: Study) -> list[Beside]:
             Beside(
                 table_3_row(row.table3),
                 found[row.name],
-                scores.get(row.name),
-                perplexities.get(row.name),
+                in_bleu.get(row.name),
+                in_perplexity.get(row.name),
             )
         )
     return beside

@@ -20,13 +20,13 @@ def study_of(plan: Plan, runs: Sequence[RecordedRun], records: Path | None = Non
     by_name = {run.name: run for run in runs}
     tasks = [task for task in plan.choose(None, None) if task.name in by_name]
     outcomes = tuple(outcome_of(task, by_name[task.name], records) for task in tasks)
-    return Study(plan, outcomes, signatures(runs, plan.protocol), signatures(runs, BLEU))
+    return Study(plan, outcomes, *(signatures(plan, runs, name) for name in (plan.protocol, BLEU)))
 
 
-def signatures(runs: Sequence[RecordedRun], protocol: str) -> tuple[str, ...]:
-    """Of all scores of a protocol, whatever the search."""
-    found = {one.signature for run in runs for one in run.scores if one.protocol == protocol}
-    return tuple(sorted(found))
+def signatures(plan: Plan, runs: Sequence[RecordedRun], protocol: str) -> tuple[str, ...]:
+    """Of a protocol's scores on the split that the plan scores."""
+    scores = [run.score(plan.split, protocol) for run in runs]
+    return tuple(sorted({score.signature for score in scores if score}))
 
 
 def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Outcome:
