@@ -21,8 +21,29 @@
     }
   }
 
+  // Printed columns are lost when their lines are broken: such an output scrolls instead.
+  function markColumns() {
+    for (const output of document.querySelectorAll(".bd-article .cell_output pre")) {
+      const wide = output.textContent.split("\n").filter((line) => line.length > 44);
+      output.classList.toggle("columns", wide.filter((line) => /\S {2,}\S/.test(line)).length > 1);
+    }
+  }
+
+  // Where a row of a table has become a card, each figure needs the name of its column.
+  function nameCells() {
+    for (const table of document.querySelectorAll(".bd-article table.score-table")) {
+      const names = Array.from(table.querySelectorAll("thead th"), (head) => head.textContent.trim());
+      for (const row of table.querySelectorAll("tbody tr")) {
+        Array.from(row.cells).forEach((cell, column) => {
+          if (column > 0 && cell.textContent.trim()) cell.dataset.column = names[column];
+        });
+      }
+    }
+  }
+
   let waiting = 0;
   const later = () => { clearTimeout(waiting); waiting = setTimeout(markScrollable, 100); };
+  document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); });
   window.addEventListener("load", markScrollable);
   window.addEventListener("resize", later);
   document.addEventListener("toggle", later, true); // a fold that opened shows what was hidden
