@@ -172,6 +172,23 @@ def test_the_ratio_of_lengths_is_below_1_where_translations_are_short():
     assert length_ratio(["ein Hund"], ["ein Hund läuft fort"]) == 0.5
 
 
+def test_empty_translations_are_counted_and_said(tmp_path, capsys):
+    corpus, ours = tmp_path / "corpus", tmp_path / "ours.de"
+    corpus.mkdir()
+    (corpus / "test.en").write_text("a\nb\n\nc\n")
+    (corpus / "test.de").write_text("ein Hund\nzwei\n\ndrei\n")
+    ours.write_text("ein\n \n\ndrei\n")
+    call = ["evaluate", "--hypotheses", str(ours), "--data-dir", str(corpus)]
+    assert main([*call, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["empty"] == 1
+    assert main(call) == 0
+    said = "0.500   words for each word of the references; 1 translation empty"
+    assert said in capsys.readouterr().out
+    ours.write_text("ein\nzwei\n\ndrei\n")
+    assert main(call) == 0
+    assert "where the reference is not" not in capsys.readouterr().out
+
+
 def test_trying_the_output_changes_nothing(run_dir, capsys, tmp_path):
     old = tmp_path / "old.de"
     old.write_text("precious\n")

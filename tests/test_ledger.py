@@ -255,6 +255,21 @@ def test_changed_translations_do_not_pass(tmp_path: Path) -> None:
     assert "cannot be scored again: there are 999 translations and 1000 references" in problem
 
 
+def test_translations_of_a_named_search_are_held_to_the_scores_of_that_search(
+    tmp_path: Path,
+) -> None:
+    run = copy_of_record("grammar_tiny", tmp_path)
+    [kept] = (tmp_path / run.name).glob("translations.*.txt")
+    beams = {score.beam for score in run.scores if score.protocol == "cased"}
+    of_search = [beam for beam in beams if beam is not None]
+    found = {}
+    for beam in (*of_search, 99):
+        kept = kept.rename(kept.with_name(f"translations.test.beam{beam}.txt"))
+        found[beam] = problems_of_scores(run, tmp_path / run.name)
+    assert found[99] == ["results/grammar_tiny: test.beam99 has translations and no score."]
+    assert [] in (found[beam] for beam in of_search)
+
+
 def test_a_signature_of_another_way_of_scoring_does_not_pass(tmp_path: Path) -> None:
     run = copy_of_record("grammar_tiny", tmp_path)
     other = [replace(s, signature=s.signature.replace("13a", "intl")) for s in run.scores]

@@ -265,5 +265,10 @@ def test_which_kept_translations_are_right_is_told_by_sentence(
         for ours, theirs in zip(said, corpus["valid"].target, strict=True)
     )
     assert (outcome.different, outcome.begun_right) == (len({*said}), begun) == (4, 2)
+    assert outcome.empty == {1: 1}
+    (tmp_path / "base_s0" / "translations.valid.beam4.txt").write_text("ein Hund\n \n\n\n")
+    [outcome] = study_of(table3, [run], tmp_path).outcomes
+    assert outcome.empty == {1: 1, 4: 3}
     [outcome] = study_of(table3, [run]).outcomes
     assert outcome.right == ""
+    assert outcome.empty == {}

@@ -39,6 +39,7 @@ class Outcome:
             letter for letter, else 0; "" if none are kept or the plan compares by another score.
         different: how many different translations there are among them.
         begun_right: how many begin with the reference's first word.
+        empty: beam -> how many translations have no word, of the searches whose output is kept.
     """
 
     row: str
@@ -56,6 +57,7 @@ class Outcome:
     curve: Sequence[tuple[int, float]] = ()
     different: int = 0
     begun_right: int = 0
+    empty: Mapping[int, int] = field(default_factory=dict)
 
 
 Figure = Callable[[Outcome], float | None]  # of a run; None where it has none
@@ -131,8 +133,8 @@ def load_study(name: str) -> Study:
     outcomes = []
     for run in values["runs"]:
         by_beam = {
-            name: {int(beam): score for beam, score in run[name].items()}
-            for name in ("scores", "bleu")
+            name: {int(beam): value for beam, value in run[name].items()}
+            for name in ("scores", "bleu", "empty")
         }
         curve = tuple((step, loss) for step, loss in run["curve"])
         outcomes.append(Outcome(**{**run, **by_beam, "curve": curve}))

@@ -27,6 +27,7 @@ from annotated_transformer.cli.scores import (
     as_text,
     compare,
     comparison_as_text,
+    count_empty,
     length_ratio,
     protocols_as_text,
     score_with_intervals,
@@ -186,6 +187,7 @@ def run(arguments: argparse.Namespace) -> int:
         "against": compared
         and {"file": str(arguments.against), "scores": [asdict(one) for one in compared]},
         "length_ratio": length_ratio(hypotheses, split.target),
+        "empty": count_empty(hypotheses, split.target),
         **found,
     }
     if arguments.format == "json":

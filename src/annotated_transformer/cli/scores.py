@@ -128,8 +128,11 @@ def as_text(
         f"{report['data']} {report['split']}, {report['source']} to {report['target']}, "
         f"{report['sentences']:,} sentences"
     )
+    length = f"{'length':16} {report['length_ratio']:7.3f}   words for each word of the references"
+    if report["empty"]:
+        length += f"; {counted(report['empty'], 'translation')} empty where the reference is not"
     if likelihood is None:
-        return [head, f"translations of {report['hypotheses']}", *scores_as_text(scored)]
+        return [head, f"translations of {report['hypotheses']}", *scores_as_text(scored), length]
     chosen = ""
     if report["tuning"]:
         tried = ", ".join(f"{one['alpha']}: {one['score']:.2f}" for one in report["tuning"])
@@ -142,6 +145,7 @@ def as_text(
         head,
         f"beam {report['beam']}, alpha {report['alpha']}{chosen}",
         *scores_as_text(scored),
+        length,
         f"{'loss':16} {likelihood.loss:7.3f}   nats per token, not smoothed, "
         f"{likelihood.tokens:,} tokens{left_out}",
         f"{'perplexity':16} {likelihood.perplexity:7.2f}   per token of the model's vocabulary",
@@ -164,4 +168,12 @@ def length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     """Words of the translations over words of the references: below 1 they are too short."""
     return sum(len(line.split()) for line in hypotheses) / max(
         1, sum(len(line.split()) for line in references)
+    )
+
+
+def count_empty(hypotheses: Sequence[str], references: Sequence[str]) -> int:
+    """How many translations have no word although their references have some."""
+    return sum(
+        not ours.split() and bool(theirs.split())
+        for ours, theirs in zip(hypotheses, references, strict=True)
     )

@@ -54,7 +54,20 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
         curve=tuple((event["step"], event["loss"]) for event in validated),
         different=len({ours for ours, _ in kept}),
         begun_right=sum(ours.split()[:1] == theirs.split()[:1] for ours, theirs in kept),
+        empty=empty_translations(task, records) if records else {},
     )
+
+
+def empty_translations(task: Task, records: Path) -> dict[int, int]:
+    """Of each search whose translations are kept, how many of them have no word."""
+    split, empty = task.plan.split, {}
+    for beam in task.beams:
+        search = "" if beam == task.plan.beam else f".beam{beam}"
+        kept = records / task.name / f"translations.{split}{search}.txt"
+        if kept.exists():
+            lines = kept.read_text("utf-8").split("\n")[:-1]
+            empty[beam] = sum(not line.split() for line in lines)
+    return empty
 
 
 def kept_translations(task: Task, run: RecordedRun, records: Path) -> list[tuple[str, str]]:

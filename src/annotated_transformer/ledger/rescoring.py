@@ -58,9 +58,14 @@ def _generated(seed: int, sizes: tuple[tuple[str, int], ...]) -> ParallelCorpus:
 
 
 def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> Iterator[str]:
-    split = path.name.removeprefix("translations.").removesuffix(".txt")
-    where = f"results/{run.name}: {split}"
-    recorded = [score for score in run.scores if score.split == split]
+    name = path.name.removeprefix("translations.").removesuffix(".txt")
+    split, _, search = name.partition(".")  # "valid", or "valid.beam4" where the search is named
+    where = f"results/{run.name}: {name}"
+    recorded = [
+        score
+        for score in run.scores
+        if score.split == split and search in ("", f"beam{score.beam}")
+    ]
     protocols = [p for p in PROTOCOLS if any(score.protocol == p for score in recorded)]
     if not protocols:
         yield f"{where} has translations and no score."
@@ -72,7 +77,7 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
         yield f"{where} cannot be scored again: {error}"
         return
     for score in again:
-        # Of several searches only one left its translations here: one score must be theirs.
+        # A file that names no search is that of one of them: one score must be its.
         values = {one.value: one.signature for one in recorded if one.protocol == score.name}
         value = round(score.value, 2)
         if value not in values:
