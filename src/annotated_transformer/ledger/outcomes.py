@@ -58,27 +58,29 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
     )
 
 
+def kept_lines(task: Task, records: Path, beam: int) -> list[str] | None:
+    """The translations of a search, one a line; None if they are not kept."""
+    search = "" if beam == task.plan.beam else f".beam{beam}"
+    kept = records / task.name / f"translations.{task.plan.split}{search}.txt"
+    return kept.read_text("utf-8").split("\n")[:-1] if kept.exists() else None
+
+
 def empty_translations(task: Task, records: Path) -> dict[int, int]:
     """Of each search whose translations are kept, how many of them have no word."""
-    split, empty = task.plan.split, {}
-    for beam in task.beams:
-        search = "" if beam == task.plan.beam else f".beam{beam}"
-        kept = records / task.name / f"translations.{split}{search}.txt"
-        if kept.exists():
-            lines = kept.read_text("utf-8").split("\n")[:-1]
-            empty[beam] = sum(not line.split() for line in lines)
-    return empty
+    return {
+        beam: sum(not line.split() for line in lines)
+        for beam in task.beams
+        if (lines := kept_lines(task, records, beam)) is not None
+    }
 
 
 def kept_translations(task: Task, run: RecordedRun, records: Path) -> list[tuple[str, str]]:
-    """The kept translations of a run, each with its reference.
+    """The kept translations of the compared search, each with its reference.
 
     Empty where none are kept, where the plan compares by another score than exact match, and where
     the references are not generated here.
     """
-    plan = task.plan
-    kept = records / task.name / f"translations.{plan.split}.txt"
-    if plan.protocol != "exact-match" or not kept.exists() or (corpus := corpus_of(run)) is None:
+    plan, ours = task.plan, kept_lines(task, records, task.plan.beam)
+    if plan.protocol != "exact-match" or ours is None or (corpus := corpus_of(run)) is None:
         return []
-    ours = kept.read_text("utf-8").split("\n")[:-1]
     return list(zip(ours, corpus[plan.split].target, strict=True))
