@@ -24,8 +24,8 @@ from annotated_transformer.benchmark.rungs import (
 )
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.dispatch import LiveBytes
 from annotated_transformer.errors import CallError
-from annotated_transformer.measurements import LiveBytes
 from annotated_transformer.training import devices
 
 CPU = torch.device("cpu")

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from annotated_transformer.attention import fused_attention
+from annotated_transformer.dispatch import peak_bytes
 from annotated_transformer.masks import causal_mask
-from annotated_transformer.measurements import multiply_adds, peak_bytes
+from annotated_transformer.measurements import multiply_adds
 from annotated_transformer.restricted import neighbourhood_mask, restricted_attention
 
 

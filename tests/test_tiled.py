@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from annotated_transformer.attention import scaled_dot_product_attention
-from annotated_transformer.measurements import gap, multiply_adds, peak_bytes
+from annotated_transformer.dispatch import peak_bytes
+from annotated_transformer.measurements import gap, multiply_adds
 from annotated_transformer.tiled import online_softmax_attention, tiled_attention
 
 

@@ -9,8 +9,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from annotated_transformer.cli import main
 from annotated_transformer.data import (
@@ -21,6 +19,7 @@ from annotated_transformer.data import (
     make_batch,
     token_batches,
 )
+from annotated_transformer.dispatch import TorchDispatchMode, tensors_in
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.likelihood import corpus_likelihood
 from annotated_transformer.training import (
@@ -544,8 +543,7 @@ class NoFloat64(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
-        for value in tree_leaves(out):
-            assert not (isinstance(value, torch.Tensor) and value.dtype == torch.float64), func
+        assert all(tensor.dtype != torch.float64 for tensor in tensors_in(out)), func
         return out
 
 

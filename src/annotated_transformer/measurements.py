@@ -1,7 +1,9 @@
-"""What the chapters measure on any function of tensors: gap, dependence, cost, chain, memory."""
+"""What the chapters measure on any function of tensors: gap, dependence, cost, chain, what is kept.
+
+The bytes that are alive at one time are in `dispatch`: they need PyTorch's private modules.
+"""
 
 import math
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -10,8 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.graph import Node, saved_tensors_hooks
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map_only
 from torch.utils.flop_counter import FlopCounterMode
 
 
@@ -66,10 +66,11 @@ def multiply_adds(function: Callable[..., Any], *inputs: Tensor) -> int:
     """Multiply-adds in the matrix products and convolutions of `function(*inputs)`.
 
     Those inside fused attention count too. PyTorch's counter knows the kernels for a GPU; the one
-    for a CPU is added here.
+    for a CPU is added here, where PyTorch still has it under its private name.
     """
-    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-    counting = FlopCounterMode(display=False, custom_mapping={kernel: _operations_of_attention})
+    kernel = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
+    mapping = {} if kernel is None else {kernel: _operations_of_attention}
+    counting = FlopCounterMode(display=False, custom_mapping=mapping)
     with torch.no_grad(), counting as counter:
         function(*inputs)
     return counter.get_total_flops() // 2
@@ -112,53 +113,6 @@ def longest_chain(function: Callable[..., Tensor], *inputs: Tensor) -> int:
             lengths[node] = 1 + max((lengths[source] for source in before), default=0)
             to_visit.pop()
     return lengths[last]
-
-
-def peak_bytes(function: Callable[..., Any], *inputs: Tensor) -> int:
-    """The most bytes of tensors that `function(*inputs)` has alive at one time.
-
-    Counted are the tensors that it makes, its result included and its inputs not; what autograd
-    keeps for a backward pass is alive until that has run. What one operation of PyTorch needs
-    within itself is not seen. On a CPU the count is exact and the same at every run; elsewhere it
-    is made in the same way, of the operations that PyTorch chooses there.
-    """
-    with LiveBytes() as counter:
-        function(*inputs)
-    return counter.peak
-
-
-class LiveBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Inside `with`, the bytes of the tensors that are made.
-
-    A storage is added when an operation returns it, and taken off when it is freed.
-
-    Attributes:
-        live: bytes of the tensors made inside that still live.
-        peak: the largest that `live` has been.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.live = self.peak = 0
-        self._known: set[int] = set()  # storages that are alive
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-        tree_map_only(Tensor, lambda given: self._add(given, 0), (args, kwargs))  # or from before
-        result = func(*args, **(kwargs or {}))
-        tree_map_only(Tensor, lambda made: self._add(made, made.untyped_storage().nbytes()), result)
-        return result
-
-    def _add(self, tensor: Tensor, size: int) -> None:
-        storage = tensor.untyped_storage()  # a view has that of its original
-        if storage._cdata not in self._known:
-            self._known.add(storage._cdata)
-            weakref.finalize(storage, self._remove, storage._cdata, size)
-            self.live += size
-            self.peak = max(self.peak, self.live)
-
-    def _remove(self, identity: int, size: int) -> None:
-        self._known.discard(identity)
-        self.live -= size
 
 
 def kept_for_backward(

@@ -5,10 +5,10 @@ from functools import cache
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.attention import MultiHeadAttention, scaled_dot_product_attention
+from annotated_transformer.dispatch import TorchDispatchMode
 from annotated_transformer.encoder import EncoderLayer
 from annotated_transformer.ledger.facts import load_facts
 from annotated_transformer.ledger.measuring import (
