@@ -71,12 +71,6 @@ def test_every_handover_of_a_recurrent_layer_is_necessary():
     assert compared.necessary_handovers(12, 8) == 11
 
 
-def test_exponent_of_a_power():
-    assert compared.exponent([64, 128, 256], [5 * n**1.5 for n in (64, 128, 256)]) == pytest.approx(
-        1.5
-    )
-
-
 def test_seconds_has_a_positive_time_for_each_length():
     times = compared.seconds({"attention": compared.self_attention(8)}, [4, 8], 8, repeats=2)
     assert len(times["attention"]) == 2

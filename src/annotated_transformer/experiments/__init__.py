@@ -4,7 +4,7 @@ A chapter calls it, shows the figures and asserts what it says of them. Nothing 
 imports from here.
 
     recurrent, recurrent_runs   chapter 1: the translators of 2014 and 2015, trained
-    layers_compared             chapter 1: a recurrent layer, a convolution and self-attention
+    layers_compared             chapters 1, 13: a recurrent layer, a convolution and self-attention
     positions_compared          chapter 4: small models that differ in their positions alone
     norms_compared              chapter 5: post-norm and pre-norm, at the start and in training
     leaks                       chapter 6: a decoder with and without shift and mask
@@ -12,7 +12,7 @@ imports from here.
     training_measured           chapter 8: small translators, with and without label smoothing
     averaging_measured          chapter 9: averages of a recorded run's last checkpoints
     forensics_measured          chapter 9: one recorded output under every protocol of BLEU
-    complexity                  chapter 13: Table 1 measured: exponents, crossovers
+    complexity                  chapters 1, 13: Table 1 measured: exponents, crossovers
     long_context                chapter 13: what a long context costs, from a model's sizes
     seeding                     random numbers of a seed, for several of them
 """

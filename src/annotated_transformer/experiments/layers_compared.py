@@ -1,8 +1,8 @@
 """Recurrence, convolution and self-attention side by side (sections 2 and 4, Table 1).
 
 One layer of each kind, the same tensor in and out, and four measures: multiplications counted,
-operations that wait for each other counted, reach counted by gradients, and time. Chapter 1 uses
-them. A layer here is any function from (1, n, d) to (1, n, d).
+operations that wait for each other counted, reach counted by gradients, and time. Chapters 1 and
+13 use them. A layer here is any function from (1, n, d) to (1, n, d).
 """
 
 import math
@@ -171,11 +171,3 @@ def _seconds_a_pass(layer: Layer, x: Tensor) -> float:
         passes += 1
         passed = process_time() - start
     return passed / passes
-
-
-def exponent(lengths: Sequence[float], values: Sequence[float]) -> float:
-    """e of the curve c · n^e that fits best (least squares of the logarithms)."""
-    x = torch.tensor(lengths, dtype=torch.float64).log()
-    y = torch.tensor(values, dtype=torch.float64).log()
-    x, y = x - x.mean(), y - y.mean()
-    return float((x @ y) / (x @ x))
