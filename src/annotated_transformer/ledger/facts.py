@@ -1,7 +1,8 @@
 """What the paper says: every number, table cell and testable sentence, each with an id.
 
-The sentences and Tables 1, 2 and 4 are in `paper_facts.json`; Table 3 is in `table3.py`, where the
-model's presets need it, and is read from there, so that no printed number is written twice.
+The sentences and Tables 1, 2 and 4 are in `paper_facts.json`; Table 3 is in `table3.py`, for
+training and the ablation study use it too, and is read from there, so that no printed number is
+written twice.
 """
 
 import json
