@@ -190,13 +190,60 @@ def _all_scores_at_once(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Ten
     return output / total
 
 
+def _padded_scores(q: Tensor, k: Tensor, block_size: int) -> Tensor:
+    """All scores with an axis of blocks, (blocks, ..., n_q, block_size)."""
+    missing = -k.size(-2) % block_size
+    keys = torch.stack(F.pad(k, (0, 0, 0, missing)).split(block_size, -2))
+    scores = torch.einsum("...qd,b...kd->b...qk", q, keys) / q.size(-1) ** 0.5
+    if missing:
+        scores[-1, ..., -missing:] = -math.inf
+    return scores
+
+
+def _all_padded_scores_walked_over(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    """The exponentials block by block, but of scores that are all there, no axis as long as k's."""
+    scores = _padded_scores(q, k, block_size)
+    largest = scores.amax((0, -1))[..., None]
+    total: Any = 0.0
+    output: Any = 0.0
+    for part, values in zip(scores, v.split(block_size, -2), strict=True):  # type: ignore[no-untyped-call]
+        shares = (part - largest)[..., : values.size(-2)].exp()
+        total = total + shares.sum(-1, keepdim=True)
+        output = output + shares @ values
+    return output / total
+
+
+def _all_padded_blocks_by_powers_of_e(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    scores = _padded_scores(q, k, block_size)
+    shares = math.e ** (scores - scores.amax((0, -1))[..., None])
+    values = torch.stack(F.pad(v, (0, 0, 0, -k.size(-2) % block_size)).split(block_size, -2))
+    return (shares @ values).sum(0) / shares.sum((0, -1))[..., None]
+
+
+def _two_blocks_at_a_time(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    return tiled_attention(q, k, v, 2 * block_size)
+
+
+def _blocks_of_eight(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    return tiled_attention(q, k, v, 8)
+
+
 @pytest.mark.parametrize(
-    "candidate", [_right_values_at_once, _blocks_of_queries, _all_scores_at_once]
+    ("candidate", "name"),
+    [
+        (_right_values_at_once, "whole-rows"),
+        (_blocks_of_queries, "whole-rows"),
+        (_all_scores_at_once, "whole-rows"),
+        (_all_padded_scores_walked_over, "all-blocks-at-once"),
+        (_all_padded_blocks_by_powers_of_e, "all-blocks-at-once"),
+        (_two_blocks_at_a_time, "blocks-of-another-size"),
+        (_blocks_of_eight, "blocks-of-another-size"),
+    ],
 )
-def test_attention_that_is_not_tiled_is_named(candidate: Any) -> None:
+def test_attention_that_is_not_tiled_is_named(candidate: Any, name: str) -> None:
     report = grade_exercise(TILED_ATTENTION, candidate)
-    assert report.mistakes == ("whole-rows",)
-    assert "one tensor held the scores or the exponentials of all keys" in report.finding
+    assert report.mistakes == (name,)
+    assert "one tensor held the scores or the exponentials of more keys" in report.finding
     assert "result[" not in report.message
     assert report.expected is None
 
@@ -235,7 +282,99 @@ def _transposed_beforehand(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> 
     return sums[..., :-1] / sums[..., -1:]
 
 
-@pytest.mark.parametrize("candidate", [_one_query_after_the_other, _transposed_beforehand])
+def _in_two_walks(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    """The largest score first, then everything relative to it; no scores are kept."""
+
+    def scores(at: int) -> Tensor:
+        return q @ k[..., at : at + block_size, :].mT / math.sqrt(q.size(-1))
+
+    starts = range(0, k.size(-2), block_size)
+    largest = scores(0).amax(-1, keepdim=True)
+    for at in starts:
+        largest = largest.maximum(scores(at).amax(-1, keepdim=True))
+    sums = torch.zeros(*q.shape[:-1], v.size(-1) + 1, dtype=q.dtype)
+    for at in starts:
+        values = F.pad(v[..., at : at + block_size, :], (0, 1), value=1.0)
+        shares = (scores(at) - largest).exp_()
+        sums += (shares.unsqueeze(-1) * values.unsqueeze(-3)).sum(-2)  # all products in one tensor
+    return sums[..., :-1] / sums[..., -1:]
+
+
+def _old_maximum_beside_the_scores(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    """One exponential a step, of the old maximum and the new scores together."""
+    largest = torch.full_like(q[..., :1], -math.inf)
+    total = torch.zeros_like(largest)
+    output = q.new_zeros(*q.shape[:-1], v.size(-1))
+    for at in range(0, k.size(-2), block_size):
+        scores = q @ k[..., at : at + block_size, :].mT / math.sqrt(q.size(-1))
+        both = torch.cat([largest, scores], -1)
+        largest = both.amax(-1, keepdim=True)
+        factors = (both - largest).exp()
+        total = total * factors[..., :1] + factors[..., 1:].sum(-1, keepdim=True)
+        output = output * factors[..., :1] + factors[..., 1:] @ v[..., at : at + block_size, :]
+    return output / total
+
+
+def _by_numpy(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    queries, keys, values = q.numpy(), k.numpy(), v.numpy()
+    largest = np.full((*q.shape[:-1], 1), -np.inf, queries.dtype)
+    total, output = np.zeros_like(largest), np.zeros((*q.shape[:-1], v.shape[-1]), queries.dtype)
+    for at in range(0, k.shape[-2], block_size):
+        scores = queries @ keys[..., at : at + block_size, :].swapaxes(-1, -2)
+        scores = scores / np.sqrt(q.shape[-1]).astype(queries.dtype)
+        grown = np.maximum(largest, scores.max(-1, keepdims=True))
+        shares, rescale = np.exp(scores - grown), np.exp(largest - grown)
+        total = total * rescale + shares.sum(-1, keepdims=True)
+        output = output * rescale + shares @ values[..., at : at + block_size, :]
+        largest = grown
+    return torch.from_numpy(output / total)
+
+
+def _number_by_number(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    output = torch.empty(*q.shape[:-1], v.size(-1), dtype=q.dtype)
+    for place in np.ndindex(*q.shape[:-1]):
+        query, keys, values = (x.tolist() for x in (q[place], k[place[:-1]], v[place[:-1]]))
+        largest, total, row = -math.inf, 0.0, [0.0] * v.size(-1)
+        for at in range(0, len(keys), block_size):
+            block = slice(at, at + block_size)
+            scores = [np.dot(query, key) / math.sqrt(len(query)) for key in keys[block]]
+            grown = max(largest, *scores)
+            rescale = math.exp(largest - grown)
+            total, row, largest = total * rescale, [old * rescale for old in row], grown
+            for score, value in zip(scores, values[block], strict=True):
+                share = math.exp(score - grown)
+                total += share
+                row = [old + share * new for old, new in zip(row, value, strict=True)]
+        output[place] = torch.tensor(row) / total
+    return output
+
+
+def _tiles_of_queries_merged(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    """Tiles of queries; for each the outputs of all blocks, and their shares in one softmax."""
+    rows = []
+    for part in q.split(block_size, -2):  # type: ignore[no-untyped-call]
+        outputs, sizes = [], []
+        for at in range(0, k.size(-2), block_size):
+            scores = part @ k[..., at : at + block_size, :].mT / math.sqrt(q.size(-1))
+            outputs.append(scores.softmax(-1) @ v[..., at : at + block_size, :])
+            sizes.append(scores.logsumexp(-1))
+        shares = torch.stack(sizes, -1).softmax(-1)
+        rows.append(torch.einsum("...qb,...qbd->...qd", shares, torch.stack(outputs, -2)))
+    return torch.cat(rows, -2)
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        _one_query_after_the_other,
+        _transposed_beforehand,
+        _in_two_walks,
+        _old_maximum_beside_the_scores,
+        _by_numpy,
+        _number_by_number,
+        _tiles_of_queries_merged,
+    ],
+)
 def test_attention_in_other_styles_of_tiling_passes(candidate: Any) -> None:
     assert grade_exercise(TILED_ATTENTION, candidate).passed
 

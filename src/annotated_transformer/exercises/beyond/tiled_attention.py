@@ -12,7 +12,15 @@ from annotated_transformer.exercises.beyond.tiled_sums import SUM_MISTAKES
 from annotated_transformer.exercises.exercise import Case, Exercise, Gradient, Stage
 from annotated_transformer.exercises.grader.watching import result_and, shape_of
 
-_ALL_KEYS, _QUERIES = 11, 7  # in the case that watches: no other axis is so long
+# The case that watches. No axis but those of queries and keys is so long, and with so narrow keys
+# and values nothing else that a step needs holds as many numbers as all scores.
+_BATCH, _QUERIES, _ALL_KEYS, _BLOCK, _WIDTH = 2, 7, 23, 6, 2
+_ALL_SCORES = _BATCH * _QUERIES * _ALL_KEYS
+_OF_A_BLOCK = _BATCH * _QUERIES * (_BLOCK + 1)  # and one more, such as m beside the scores
+_EXPONENTIALS = (
+    *("exp", "exp2", "expm1", "rpow"),
+    *("softmax", "softmin", "log_softmax", "logsumexp", "logcumsumexp"),
+)
 
 
 def tiled_attention(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
@@ -79,14 +87,24 @@ def _by_keys_alone(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
     return tiled_attention(q, k, v, 1)
 
 
-def _all_keys(name: str, args: tuple[Any, ...], result: Any) -> bool:
-    """An exponential or a softmax over all keys in one tensor, or a matrix of all scores."""
-    results = result if isinstance(result, (tuple, list)) else (result,)
-    if any({_ALL_KEYS, _QUERIES} <= set(shape_of(one)) for one in results):
-        return True
-    if name in ("exp", "exp_", "exp2", "expm1", "softmax", "log_softmax", "logsumexp"):
-        return _ALL_KEYS in shape_of(args[0])
-    return name == "scaled_dot_product_attention" and _ALL_KEYS in shape_of(args[1])
+def _too_many_keys(name: str, args: tuple[Any, ...], result: Any) -> int:
+    """3 for all keys of a query in one row, 2 for all in several, 1 for more than one block.
+
+    Rows are told by their length: of scores in a matrix with all queries, or of what goes into an
+    exponential or a softmax. All others are told by how many numbers there are.
+    """
+    made = [shape_of(one) for one in (result if isinstance(result, (tuple, list)) else (result,))]
+    plain_name = name.strip("_").removeprefix("special_")  # of exp_, __rpow__, torch.special.exp2
+    exponents = [shape_of(one) for one in args] if plain_name in _EXPONENTIALS else []
+    if (
+        any({_ALL_KEYS, _QUERIES} <= set(shape) for shape in made)
+        or any(_ALL_KEYS in shape for shape in exponents)
+        or (name == "scaled_dot_product_attention" and _ALL_KEYS in shape_of(args[1]))
+    ):
+        return 3
+    if any(math.prod(shape) >= _ALL_SCORES for shape in made):
+        return 2
+    return int(any(math.prod(shape) > _OF_A_BLOCK for shape in exponents))
 
 
 def _case(
@@ -293,15 +311,16 @@ TILED_ATTENTION = Exercise(
             stage="other",
         ),
         drawn(
-            "7 queries, 11 keys in blocks of 3, with a look at every tensor made",
-            ((2, _QUERIES, 4), (2, _ALL_KEYS, 4), (2, _ALL_KEYS, 5)),
-            3,
+            f"{_QUERIES} queries, {_ALL_KEYS} keys in blocks of {_BLOCK}, with a look at every "
+            "tensor made",
+            tuple((_BATCH, length, _WIDTH) for length in (_QUERIES, _ALL_KEYS, _ALL_KEYS)),
+            _BLOCK,
             stage="other",
             observe=result_and(
-                "all keys at once",
-                _all_keys,
-                "The values are right, but one tensor held the scores or the exponentials of all "
-                "keys at once. Go through the keys in blocks of block_size.",
+                "too many keys at once",
+                _too_many_keys,
+                "The values are right, but one tensor held the scores or the exponentials of more "
+                "keys than a block has. Go through the keys in blocks of block_size.",
             ),
         ),
     ),

@@ -1,8 +1,10 @@
 """Wrong forms of `beyond.tiled_attention`: the running maximum, the sum and the output."""
 
+import math
 from typing import Any
 
 import torch
+import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from annotated_transformer.exercises.beyond.tiled_steps import (
@@ -86,6 +88,24 @@ def _divided_in_each_step(
 
 def _whole(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
     return right_scores(q, k, block_size).softmax(-1) @ v
+
+
+def _all_blocks_at_once(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    """The keys in blocks, the last one filled up and hidden, but no walk over them."""
+    missing = -k.size(-2) % block_size
+    keys, values = (
+        F.pad(x, (0, 0, 0, missing)).reshape(*x.shape[:-2], -1, block_size, x.size(-1))
+        for x in (k, v)
+    )
+    scores = right_scores(q.unsqueeze(-3), keys, block_size)  # (..., blocks, n_q, block_size)
+    scores[..., -1, :, block_size - missing :] = -math.inf
+    shares = torch.exp(scores - scores.amax((-3, -1), keepdim=True))
+    return (shares @ values).sum(-3) / shares.sum((-3, -1)).unsqueeze(-1)
+
+
+def _all_keys_but_one(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
+    """Blocks of a size of their own, in which nearly all keys come first."""
+    return tiled_of()(q, k, v, max(k.size(-2) - 1, 1))
 
 
 _SUM_NOT_RESCALED = (
@@ -376,6 +396,19 @@ SUM_MISTAKES = (
         "whole row of the n_q × n_k matrix is held, and that is what tiling avoids. Go through the "
         "*keys* in blocks of block_size, with a running maximum and sum. (Blocks of queries do "
         "not help: each still has a full row.)",
+    ),
+    Mistake(
+        "all-blocks-at-once",
+        _all_blocks_at_once,
+        "The values are right, but all blocks are computed at once: an axis of blocks beside one "
+        "of block_size keys holds as many scores as a whole row, and tiling has saved nothing. "
+        "Take one block after the other, with a running maximum and sum.",
+    ),
+    Mistake(
+        "blocks-of-another-size",
+        _all_keys_but_one,
+        "The values are right, but a step sees more keys than block_size: the blocks have a size "
+        "of their own. A step takes `k[..., start : start + block_size, :]`.",
     ),
     Mistake(
         "divided-by-the-logarithm",

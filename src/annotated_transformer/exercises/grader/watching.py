@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-Notice = Callable[[str, tuple[Any, ...], Any], bool]  # name, arguments, result -> seen
+Notice = Callable[[str, tuple[Any, ...], Any], int]  # name, arguments, result -> how bad, 0: not
 MAX_OPERATIONS = 5_000  # different ones, in one call
 _PARTS, _ITEMS, _SIZES, _NO_TENSOR, _SEVERAL = "|", ";", ",", "-", "*"
 
@@ -59,7 +59,7 @@ def watched(function: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
 
 @dataclass(frozen=True)
 class ResultAnd:
-    """An observer for a case: the output, and whether `notice` held for any operation.
+    """An observer for a case: the output, and the worst that `notice` found in any operation.
 
     `said`: what a report says where the output is right and the rest is not.
     """
@@ -75,12 +75,12 @@ class ResultAnd:
         """The same from what `watched` told. Raises ValueError where it is nothing of the kind."""
         if not isinstance(told, dict) or not isinstance(told.get("operations"), list):
             raise ValueError("damaged value: no operations")
-        seen = [self.notice(*_read(str(text))) for text in told["operations"]]
-        return {"output": told.get("output"), self.what: any(seen)}
+        seen = [int(self.notice(*_read(str(text)))) for text in told["operations"]]
+        return {"output": told.get("output"), self.what: max(seen, default=0)}
 
 
 def result_and(what: str, notice: Notice, said: str) -> ResultAnd:
-    """An observer that says besides the output whether `notice` held for any operation."""
+    """An observer that says besides the output the worst that `notice` found in any operation."""
     return ResultAnd(what, notice, said)
 
 
