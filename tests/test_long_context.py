@@ -67,6 +67,17 @@ def test_both_parts_are_equal_at_the_balance(name: str) -> None:
     assert balance(BASE) == 6 * 512
 
 
+def test_shared_heads_save_projections_and_no_scores() -> None:
+    """Llama 2 70B shares 8 heads of keys and values; all 64 heads of queries have scores."""
+    # For each token 2 · 8192² of queries and output, 2 · 8192 · (8 · 128) of keys and values, and
+    # 3 · 8192 · 28,672 of the feed-forward network; for each pair 2 · 64 · 128 = 2 · 8192. Divided:
+    # 8192 + 1024 + 43,008.
+    linear, squared = multiply_adds_of_a_layer(MODELS["Llama 2 70B"], 10)
+    assert linear == 10 * 2 * 8192 * (8192 + 1024 + 43_008)
+    assert squared == 10**2 * 2 * 64 * 128
+    assert balance(MODELS["Llama 2 70B"]) == 52_224
+
+
 @pytest.mark.parametrize(
     ("size", "words"),
     [(1, "1 B"), (999, "999 B"), (999.6, "1 kB"), (2_147_483_648, "2.15 GB"), (4e15, "4 PB")],
