@@ -146,6 +146,21 @@ def test_tensors_of_16_bits_are_added_up_in_32(dtype: torch.dtype) -> None:
         assert gap(ours, true) <= gap(theirs, true)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_gradient_in_16_bits_is_not_multiplied_in_them(dtype: torch.dtype) -> None:
+    """By hand: the output is 129, and with dO = 129 the sum of dO ∘ O is 16,641: 15 bits.
+
+    Either type of 16 bits makes 16,640 of it, and (-64, 65) of the gradient of the keys, which is
+    (128 · 129 - 16,641) / 2 = -64.5 for the first and 64.5 for the second.
+    """
+    query, value = torch.ones(1, 1, dtype=dtype), torch.tensor([[128.0], [130.0]], dtype=dtype)
+    key = torch.zeros(2, 1, dtype=dtype, requires_grad=True)
+    output = tiled_attention(query, key, value, 1)
+    (found,) = torch.autograd.grad(output, key, torch.full_like(output, 129))
+    assert output.item() == 129
+    assert found.flatten().tolist() == [-64.5, 64.5]
+
+
 @pytest.mark.parametrize(
     ("place", "shape", "complaint"),
     [
