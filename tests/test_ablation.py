@@ -458,6 +458,14 @@ def test_differences_by_hand() -> None:
     assert not alone[1].decided
 
 
+def test_no_difference_is_never_decided() -> None:
+    """The base's is 0 ± 0, and so is that of a row whose seeds all give what the base's give."""
+    found = differences(
+        small_plan(row("same", seeds=2, dropout=0.2)), {"base": [3.0, 3.0], "same": [3.0, 3.0]}
+    )
+    assert [(one.difference, one.margin, one.decided) for one in found] == [(0, 0, False)] * 2
+
+
 def test_welchs_interval_by_hand() -> None:
     # Parts 2 / 2 and 0.02 / 2; freedom (1.01)^2 / (1^2 + 0.01^2) = 1.02, rounded down to 1
     margin = welch_margin([10.0, 12.0], [5.0, 5.2])
