@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from annotated_transformer.exercises.ablations.seed_noise_mistakes import mistakes_against
+from annotated_transformer.exercises.ablations.seed_noise_parts import SCORES
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
@@ -60,11 +61,11 @@ def _by_all_pairs(scores_a: list[float], scores_b: list[float]) -> list[float | 
     return [difference, squared**0.5, difference**2 > 4 * squared]
 
 
-def _scores(name: str, a: list[float], b: list[float], isolates: str | None = None) -> Case:
+def _case(name: str, a: list[float], b: list[float]) -> Case:
     def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
         return call(list(a), list(b))
 
-    return Case(name, make, isolates=isolates, rtol=1e-3, atol=1e-4)
+    return Case(name, make, rtol=1e-3, atol=1e-4)
 
 
 SEED_NOISE = Exercise(
@@ -104,29 +105,7 @@ SEED_NOISE = Exercise(
         "or 0.2 BLEU between them decide nothing. With few runs even two standard errors are "
         "generous; a t-test asks for more."
     ),
-    cases=(
-        _scores("two runs each", [25.0, 26.0], [24.0, 24.4]),
-        _scores("5 and 3 runs", [25.3, 25.9, 25.1, 25.6, 25.7], [25.2, 25.4, 24.7]),
-        _scores("3 and 6 runs, b ahead", [24.1, 24.5, 24.2], [25.6, 25.1, 25.8, 25.2, 25.5, 25.0]),
-        _scores("4 and 3 runs, much noise", [20.0, 27.0, 24.0, 25.4], [21.2, 23.9, 25.2]),
-        _scores("a little less than two errors", [25.0, 25.6, 25.2, 25.8], [24.67, 25.17, 24.97]),
-        _scores("a little more than two errors", [27.1, 26.2, 26.9], [26.26, 26.36, 25.56, 25.76]),
-        _scores("b ahead by less than an error", [25.1, 25.7], [25.6, 25.3, 26.0, 25.2]),
-        _scores("more than three errors", [25.9, 25.7, 25.8, 25.9], [25.1, 25.6, 25.3]),
-        _scores("a ahead by less than an error", [25.4, 26.0, 25.3], [25.1, 25.7, 25.0]),
-        _scores("equal means", [25.5, 26.5], [25.25, 26.0, 26.75]),
-        _scores(
-            "small differences between many runs",
-            [25.82, 25.80, 25.83, 25.81, 25.84],
-            [25.74, 25.73, 25.76, 25.75],
-        ),
-        _scores(
-            "9 runs that stray and 5 that do not",
-            [25.0, 25.6, 25.3, 25.1, 25.5, 25.2, 25.4, 25.7, 24.9],
-            [24.87, 24.97, 24.92, 24.82, 25.02],
-        ),
-        _scores("scores of a perfect toy task", [99.0, 98.4, 98.9], [98.8, 99.0, 98.5, 98.3, 99.1]),
-    ),
+    cases=tuple(_case(name, *scores) for name, scores in SCORES.items()),
     mistakes=mistakes_against(seed_noise),
     alternatives=(_by_statistics, _by_numpy, _by_torch, _by_all_pairs),
     starter=(

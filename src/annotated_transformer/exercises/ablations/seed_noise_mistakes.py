@@ -10,6 +10,7 @@ from annotated_transformer.exercises.ablations.seed_noise_decisions import MORE_
 from annotated_transformer.exercises.ablations.seed_noise_parts import (
     MORE_DIFFERENCES,
     MORE_ERRORS,
+    SCORES,
     Number,
     Scores,
     difference_of_means,
@@ -169,22 +170,6 @@ def _sorted_in_place(a: Scores, b: Scores) -> Any:
     return _noise(a, b)
 
 
-_PROBES: tuple[tuple[Scores, Scores], ...] = (
-    ([25.0, 26.0], [24.0, 24.4]),
-    ([25.3, 25.9, 25.1, 25.6, 25.7], [25.2, 25.4, 24.7]),
-    ([24.1, 24.5, 24.2], [25.6, 25.1, 25.8, 25.2, 25.5, 25.0]),
-    ([25.0, 25.6, 25.2, 25.8], [24.67, 25.17, 24.97]),
-    ([27.1, 26.2, 26.9], [26.26, 26.36, 25.56, 25.76]),
-    ([25.1, 25.7], [25.6, 25.3, 26.0, 25.2]),
-    ([25.9, 25.7, 25.8, 25.9], [25.1, 25.6, 25.3]),
-    ([20.0, 27.0, 24.0, 25.4], [21.2, 23.9, 25.2]),
-    ([25.4, 26.0, 25.3], [25.1, 25.7, 25.0]),
-    ([25.5, 26.5], [25.25, 26.0, 26.75]),
-    ([25.0, 25.6, 25.3, 25.1, 25.5, 25.2, 25.4, 25.7, 24.9], [24.87, 24.97, 24.92, 24.82, 25.02]),
-    ([25.82, 25.80, 25.83, 25.81, 25.84], [25.74, 25.73, 25.76, 25.75]),
-)
-
-
 def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
     """Each fault alone and the common ones in twos."""
     common = (*_DIFFERENCES, *_ERRORS, *_DECISIONS)
@@ -235,4 +220,4 @@ def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
         "The values are right, but the caller's list is changed (`sort()`). Work on a copy: "
         "`sorted(scores)`.",
     )
-    return (*told_apart([*mistakes, *others], reference, _PROBES), in_place)
+    return (*told_apart([*mistakes, *others], reference, tuple(SCORES.values())), in_place)

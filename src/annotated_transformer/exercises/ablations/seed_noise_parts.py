@@ -1,4 +1,4 @@
-"""The rarer faults in `ablations.seed_noise`, as options of the computation with the mistakes."""
+"""What `ablations.seed_noise` and its bank share: the scores, and the rarer faults as options."""
 
 import math
 import statistics
@@ -8,6 +8,28 @@ from annotated_transformer.exercises.faults import Fault
 
 Scores = list[float]
 Number = Callable[[Scores, Scores], float]
+
+SCORES: dict[str, tuple[Scores, Scores]] = {  # the inputs, by which the mistakes are told apart too
+    "two runs each": ([25.0, 26.0], [24.0, 24.4]),
+    "5 and 3 runs": ([25.3, 25.9, 25.1, 25.6, 25.7], [25.2, 25.4, 24.7]),
+    "3 and 6 runs, b ahead": ([24.1, 24.5, 24.2], [25.6, 25.1, 25.8, 25.2, 25.5, 25.0]),
+    "4 and 3 runs, much noise": ([20.0, 27.0, 24.0, 25.4], [21.2, 23.9, 25.2]),
+    "a little less than two errors": ([25.0, 25.6, 25.2, 25.8], [24.67, 25.17, 24.97]),
+    "a little more than two errors": ([27.1, 26.2, 26.9], [26.26, 26.36, 25.56, 25.76]),
+    "b ahead by less than an error": ([25.1, 25.7], [25.6, 25.3, 26.0, 25.2]),
+    "more than three errors": ([25.9, 25.7, 25.8, 25.9], [25.1, 25.6, 25.3]),
+    "a ahead by less than an error": ([25.4, 26.0, 25.3], [25.1, 25.7, 25.0]),
+    "equal means": ([25.5, 26.5], [25.25, 26.0, 26.75]),
+    "small differences between many runs": (
+        [25.82, 25.80, 25.83, 25.81, 25.84],
+        [25.74, 25.73, 25.76, 25.75],
+    ),
+    "9 runs that stray and 5 that do not": (
+        [25.0, 25.6, 25.3, 25.1, 25.5, 25.2, 25.4, 25.7, 24.9],
+        [24.87, 24.97, 24.92, 24.82, 25.02],
+    ),
+    "scores of a perfect toy task": ([99.0, 98.4, 98.9], [98.8, 99.0, 98.5, 98.3, 99.1]),
+}
 
 
 def difference_of_means(a: Scores, b: Scores) -> float:
