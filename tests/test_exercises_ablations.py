@@ -1,6 +1,7 @@
 """The exercises on ablations against torch's counter, NumPy and the printed Table 3."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,11 +11,18 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from annotated_transformer.ablation.differences import t_975, welch_margin
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.exercises import ablations
 from annotated_transformer.exercises.ablations import read_table3
 from annotated_transformer.exercises.ablations.attention_flops import attention_flops
 from annotated_transformer.exercises.ablations.seed_noise import SEED_NOISE, seed_noise
+from annotated_transformer.exercises.ablations.seed_noise_parts import (
+    SCORES,
+    T_975,
+    welch_freedom,
+)
+from annotated_transformer.exercises.grader.grading import grade_exercise
 from annotated_transformer.table3 import TABLE_3
 
 scores = st.lists(st.floats(10, 40), min_size=2, max_size=8)
@@ -96,3 +104,46 @@ def test_the_cases_stand_clear_of_the_border() -> None:
         ratios.append(abs(difference) / error)
     assert all(abs(ratio - 2) > 0.01 for ratio in ratios)
     assert any(1.96 < ratio < 2 for ratio in ratios)
+
+
+def test_the_t_factors_of_the_bank_are_those_of_the_package() -> None:
+    assert list(T_975) == [t_975(freedom) for freedom in range(1, len(T_975) + 1)]
+    for a, b in SCORES.values():
+        error = seed_noise(a, b)[1]
+        assert T_975[welch_freedom(a, b) - 1] * error == pytest.approx(welch_margin(a, b))
+
+
+def exact_welch_factor(a: list[float], b: list[float]) -> float:
+    """Between the table's factors t is nearly linear in 1 / nu."""
+    parts = [np.var(scores, ddof=1) / len(scores) for scores in (a, b)]
+    nu = sum(parts) ** 2 / (parts[0] ** 2 / (len(a) - 1) + parts[1] ** 2 / (len(b) - 1))
+    below = max(1, math.floor(nu))
+    return float(np.interp(1 / nu, [1 / (below + 1), 1 / below], [t_975(below + 1), t_975(below)]))
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        lambda a, b: welch_margin(a, b) / seed_noise(a, b)[1],
+        exact_welch_factor,
+        lambda a, b: t_975(len(a) + len(b) - 2),
+        lambda a, b: t_975(min(len(a), len(b)) - 1),
+        lambda a, b: t_975(max(len(a), len(b)) - 1),
+        lambda a, b: t_975(len(a) - 1),
+        lambda a, b: t_975(len(b) - 1),
+        lambda a, b: t_975(2),
+        lambda a, b: t_975(4),
+        lambda a, b: t_975(8),
+    ],
+)
+def test_who_decides_by_a_t_factor_is_told_so_and_nothing_besides(
+    factor: Callable[[list[float], list[float]], float],
+) -> None:
+    def by_t(a: list[float], b: list[float]) -> tuple[float, float, bool]:
+        difference, error, _ = seed_noise(a, b)
+        return difference, error, abs(difference) > factor(a, b) * error
+
+    report = grade_exercise(SEED_NOISE, by_t)
+    assert len(report.mistakes) == 1
+    assert "Welch's interval, or another t factor, decides here." in report.message
+    assert "Besides" not in report.message

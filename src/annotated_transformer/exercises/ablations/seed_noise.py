@@ -84,7 +84,8 @@ SEED_NOISE = Exercise(
         "means, mean(a) - mean(b); its standard error, sqrt(s_a² / n_a + s_b² / n_b), where n is "
         "the number of runs and s² the sample variance (the squared deviations from the mean, "
         "summed and divided by n - 1); and whether the difference counts as decided by the rough "
-        "rule: True when it is larger, whatever its sign, than two standard errors."
+        "rule: True when it is larger, whatever its sign, than two standard errors (not Welch's "
+        "interval: the rough rule is one you can do in your head)."
     ),
     objective="Refuse to call a difference real that another seed would turn round.",
     prerequisite="the mean and the variance of a sample",

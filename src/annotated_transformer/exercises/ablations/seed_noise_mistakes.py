@@ -11,11 +11,13 @@ from annotated_transformer.exercises.ablations.seed_noise_parts import (
     MORE_DIFFERENCES,
     MORE_ERRORS,
     SCORES,
+    T_975,
     Number,
     Scores,
     difference_of_means,
     paired_error,
     standard_error,
+    welch_freedom,
 )
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 from annotated_transformer.exercises.faults import Fault, single, together, told_apart
@@ -138,10 +140,26 @@ _DECISIONS = (
 )
 
 
+# Of the t factor that decides. On the inputs of the exercise Welch's without rounding, and that of
+# the smaller number of runs less 1, decide as "welch"; that of the larger less 1, and a fixed
+# factor from 2.42 to 2.9, as "t-of-all-runs".
+_FREEDOMS: dict[str, Callable[[Scores, Scores], int]] = {
+    "welch": welch_freedom,
+    "t-of-all-runs": lambda a, b: len(a) + len(b) - 2,
+    "t-of-three-runs": lambda a, b: 2,
+    "t-of-five-runs-each": lambda a, b: 8,
+}
+
+
 def _paired(a: Scores, b: Scores) -> Any:
     differences = [x - y for x, y in zip(a, b, strict=False)]
     d, se = statistics.fmean(differences), paired_error(a, b)
     return d, se, abs(d) > 2 * se
+
+
+def _by_t_factor(a: Scores, b: Scores, freedom: Callable[[Scores, Scores], int]) -> Any:
+    d, se, _ = _noise(a, b)
+    return d, se, abs(d) > T_975[freedom(a, b) - 1] * se
 
 
 def _against_single_runs(a: Scores, b: Scores, of_b: bool) -> Any:
@@ -171,9 +189,19 @@ def _sorted_in_place(a: Scores, b: Scores) -> Any:
 
 
 def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
-    """Each fault alone and the common ones in twos."""
+    """The t factors first, which others come near; then each fault, and the common ones in twos."""
     common = (*_DIFFERENCES, *_ERRORS, *_DECISIONS)
     mistakes = [
+        *(
+            Mistake(
+                name,
+                partial(_by_t_factor, freedom=freedom),
+                "Welch's interval, or another t factor, decides here. It is the stricter and the "
+                "better rule for few runs, but asked for is the rough one: larger than two "
+                "standard errors.",
+            )
+            for name, freedom in _FREEDOMS.items()
+        ),
         *single(_noise, (*common, *MORE_DIFFERENCES, *MORE_ERRORS, *MORE_DECISIONS)),
         *together(_noise, common, 2),
     ]
