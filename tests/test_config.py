@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from annotated_transformer.config import PRESETS, TransformerConfig
-from annotated_transformer.table3 import TABLE_3
+from annotated_transformer.table3 import TABLE_3, table_3_row
 from annotated_transformer.transformer import Transformer
 
 
@@ -55,6 +55,12 @@ def test_a_configuration_cannot_be_changed_only_copied():
 def test_every_preset_survives_json(preset):
     config = TransformerConfig.preset(preset, 100)
     assert TransformerConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_a_row_of_table_3_is_found_by_its_preset_or_the_rows_are_named():
+    assert [table_3_row(row.preset) for row in TABLE_3] == list(TABLE_3)
+    with pytest.raises(ValueError, match=r"^Table 3 has no row 'A9'; its rows are base, A1, .*\.$"):
+        table_3_row("A9")
 
 
 def test_every_row_of_table_3_is_a_preset():

@@ -10,6 +10,7 @@ from annotated_transformer.ablation import study
 from annotated_transformer.ablation.plan import Plan, Task, load_plan, plan_names
 from annotated_transformer.ablation.study import load_study
 from annotated_transformer.data.grammar import generate_corpus
+from annotated_transformer.errors import CallError
 from annotated_transformer.ledger.checks import Repository, load_studies
 from annotated_transformer.ledger.outcomes import study_of
 from annotated_transformer.ledger.recorded_runs import RecordedRun, RecordedScore
@@ -246,6 +247,15 @@ def test_a_study_goes_through_its_file_unchanged(
     assert read.perplexity("base") == pytest.approx(1.45)
     assert read.perplexity("no-norm") is None
     assert read.loss("base") == 2.0
+
+
+def test_a_plan_without_outcomes_is_an_empty_study(
+    table3: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "OUTCOMES", tmp_path)
+    assert load_study("table3_grammar") == study_of(table3, [])
+    with pytest.raises(CallError, match="there is no plan 'table4'; choose from "):
+        load_study("table4")
 
 
 def test_which_kept_translations_are_right_is_told_by_sentence(

@@ -55,5 +55,12 @@ TABLE_3 = (
 
 
 def table_3_row(preset: str) -> Table3Row:
-    """One line of Table 3 by the name of its preset."""
-    return next(row for row in TABLE_3 if row.preset == preset)
+    """One line of Table 3 by the name of its preset.
+
+    Raises:
+        ValueError: if there is no such line.
+    """
+    rows = {row.preset: row for row in TABLE_3}
+    if preset not in rows:
+        raise ValueError(f"Table 3 has no row {preset!r}; its rows are {', '.join(rows)}.")
+    return rows[preset]

@@ -123,13 +123,16 @@ class Study:
 
 
 def load_study(name: str) -> Study:
-    """A plan of this package and what its recorded runs gave.
+    """A plan of this package and what its recorded runs gave; without outcomes while none is made.
 
     Raises:
-        CallError: if there is no plan of this name.
+        CallError: if there is no plan of this name, or it is not sound.
     """
     plan = load_plan(name)
-    values = json.loads((OUTCOMES / f"{name}.json").read_text("utf-8"))
+    path = OUTCOMES / f"{name}.json"
+    if not path.is_file():
+        return Study(plan, ())
+    values = json.loads(path.read_text("utf-8"))
     outcomes = []
     for run in values["runs"]:
         by_beam = {
