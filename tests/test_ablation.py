@@ -1,6 +1,8 @@
 """`ablate`: a plan is run row by row, stopped and gone on with, and compared with its base."""
 
+import json
 import math
+import re
 import shutil
 import threading
 import time
@@ -242,6 +244,63 @@ def test_every_row_of_a_plan_is_a_model_that_can_be_built(name: str) -> None:
             assert model.num_parameters() == model.config.count_parameters()
 
 
+def test_rows_go_by_the_papers_names_too() -> None:
+    plan = load_plan("table3_grammar")
+
+    def named(*names: str) -> list[str]:
+        return [task.row.name for task in plan.choose(names, 1)]
+
+    assert named("A1", "E") == ["heads-1", "learned-positions"]
+    assert named("A") == ["heads-1", "heads-4", "heads-16", "heads-32"]
+    assert named("B1", "d-k-2", "B") == ["d-k-2", "d-k-4"]  # each once
+    with pytest.raises(CallError, match="no row ''"):
+        named("")
+
+
+def test_a_plan_of_ones_own_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(small_plan_values(row("dropout", dropout=0.3))), "utf-8")
+    assert load_plan(str(path)) == replace(small_plan(row("dropout", dropout=0.3)), name="mine")
+    path.write_text("{", "utf-8")
+    with pytest.raises(CallError, match="is not JSON"):
+        load_plan(str(path))
+
+
+def test_without_a_plan_the_rows_are_those_of_table_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["ablate", "--rows", "C1", "--seeds", "1", "--list", "--records", str(tmp_path)]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "to do     layers-1_s0: N 1\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "words"),
+    [
+        ({}, "has no border"),
+        ({"low": 2, "high": 1}, "begins at 2 and ends at 1"),
+        ({"low": 2, "against": "nobody"}, "against 'nobody', which is no row"),
+        ({"low": 2, "of": "median"}, "of the 'median'"),
+        ({"low": 2, "of": "lowest"}, "only means are subtracted"),
+        ({"low": 2, "figure": "beam"}, "of 'beam', not of score"),
+        ({"least": 2}, "a range low, high, figure, against, of"),
+    ],
+)
+def test_a_range_that_cannot_be_judged_is_refused(one: dict, words: str) -> None:
+    with pytest.raises(CallError, match=words):
+        small_plan({**row("dropout", dropout=0.3), "ranges": [one]})
+
+
+@pytest.mark.parametrize("name", plan_names())
+def test_a_range_says_what_its_sentence_says(name: str) -> None:
+    """Its borders are numbers of the sentence; or 0, or the least that can be told from 0."""
+    for one in load_plan(name).rows:
+        said = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", one.expect)}
+        for expected in one.ranges:
+            borders = {abs(b) for b in (expected.low, expected.high) if b is not None}
+            assert borders <= said | {0, 0.1}, (one.name, expected)
+
+
 def test_unknown_rows_and_plans_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(CallError, match="no row 'nobody'"):
         small_plan().choose(["nobody"], None)
@@ -270,7 +329,7 @@ def test_rows_are_run_recorded_and_not_run_again(tmp_path: Path) -> None:
     kept = [path.parent.name for path in runner.records.glob("*/translations.valid.txt")]
     assert sorted(kept) == ["base_s0", "dropout_s0"]  # of one seed
     of_five = load_plan("table3_grammar").choose(["base", "heads-1"], None)
-    kept = [task.name for task in of_five if task.keeps_translations]
+    kept = [task.name for task in of_five if task.keeps(1)]
     assert kept == [*(f"base_s{seed}" for seed in range(5)), "heads-1_s0"]  # of the base all
     assert [line[:8] for line in told] == ["[1 of 3]", "[2 of 3]", "[3 of 3]"]
     assert {line[9:].split(",")[0] for line in told} == set(records)
@@ -285,9 +344,15 @@ def test_several_searches_of_one_model_are_scored_and_its_perplexity_stands_once
     tmp_path: Path,
 ) -> None:
     runner = small_runner(tmp_path, [])
-    [task] = read_plan("small", {**small_plan_values(), "more_beams": [4]}).choose(None, None)
-    assert runner.run([task])
+    values = small_plan_values({**row("dropout", seeds=2, dropout=0.3), "keep": [4]})
+    plan = read_plan("small", {**values, "more_beams": [4]})
+    [task, _, second] = plan.choose(None, None)
+    assert runner.run([task, second])
     record = load_run_record(runner.records / task.name)
+    kept = {path.name for path in (runner.records / task.name).glob("translations.*")}
+    assert kept == {"translations.valid.txt"}
+    kept = {path.name for path in (runner.records / second.name).glob("translations.*")}
+    assert kept == {"translations.valid.beam4.txt"}  # of its second seed only what its row names
     assert [command.split("--beam ")[1][0] for command in record.evaluation_commands] == ["1", "4"]
     beams = [score.beam for score in record.scores if score.protocol == "exact-match"]
     assert beams == [1, 4]

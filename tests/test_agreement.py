@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from annotated_transformer.ablation.agreement import Beside, beside_table_3
+from annotated_transformer.ablation.agreement import Comparison, compare_with_table_3
 from annotated_transformer.ablation.plan import load_plan
 from annotated_transformer.ablation.study import Outcome, Study
 from annotated_transformer.ledger import findings_study
@@ -22,7 +22,7 @@ def outcomes(row: str, scores: Sequence[float], perplexity: float) -> list[Outco
 
 
 @pytest.fixture
-def rows() -> dict[str, Beside]:
+def rows() -> dict[str, Comparison]:
     plan = load_plan("table3_grammar")
     runs = [
         *outcomes("base", (60.0, 61.0, 62.0), 1.30),
@@ -34,10 +34,10 @@ def rows() -> dict[str, Beside]:
         *outcomes("learned-positions", (40.0, 41.0, 42.0), 1.60),  # E, no difference
         *outcomes("no-positions", (1.0, 2.0, 3.0), 3.0),  # in no row of the paper
     ]
-    return {one.found.row.name: one for one in beside_table_3(Study(plan, tuple(runs)))}
+    return {one.effect.row.name: one for one in compare_with_table_3(Study(plan, tuple(runs)))}
 
 
-def test_only_rows_of_the_table_that_were_run(rows: dict[str, Beside]) -> None:
+def test_only_rows_of_the_table_that_were_run(rows: dict[str, Comparison]) -> None:
     assert list(rows) == [
         "heads-1",
         "heads-4",
@@ -48,15 +48,15 @@ def test_only_rows_of_the_table_that_were_run(rows: dict[str, Beside]) -> None:
     ]
 
 
-def test_differences_to_either_base(rows: dict[str, Beside]) -> None:
+def test_differences_to_either_base(rows: dict[str, Comparison]) -> None:
     one = rows["heads-1"]
     assert (one.printed.preset, one.bleu, one.perplexity) == ("A1", -0.9, 0.37)
-    assert one.found.difference == pytest.approx(-10)
-    assert one.perplexity_found is not None
-    assert one.bleu_found is not None
-    assert one.perplexity_found.difference == pytest.approx(0.1)
-    assert one.bleu_found.difference == pytest.approx(-5)
-    assert one.bleu_found.margin == pytest.approx(2.776 * (2 * 0.25 / 3) ** 0.5, rel=1e-3)
+    assert one.effect.difference == pytest.approx(-10)
+    assert one.perplexity_effect is not None
+    assert one.bleu_effect is not None
+    assert one.perplexity_effect.difference == pytest.approx(0.1)
+    assert one.bleu_effect.difference == pytest.approx(-5)
+    assert one.bleu_effect.margin == pytest.approx(2.776 * (2 * 0.25 / 3) ** 0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -70,21 +70,23 @@ def test_differences_to_either_base(rows: dict[str, Beside]) -> None:
         ("learned-positions", "no difference", "worse", "only here"),
     ],
 )
-def test_verdicts(rows: dict[str, Beside], name: str, papers: str, ours: str, verdict: str) -> None:
+def test_verdicts(
+    rows: dict[str, Comparison], name: str, papers: str, ours: str, verdict: str
+) -> None:
     one = rows[name]
     assert (one.papers_direction, one.our_direction, one.verdict) == (papers, ours, verdict)
 
 
 def test_a_single_run_decides_nothing() -> None:
     runs = (*outcomes("base", (60.0,), 1.3), *outcomes("learned-positions", (5.0,), 1.6))
-    (one,) = beside_table_3(Study(load_plan("table3_grammar"), runs))
-    assert (one.found.margin, one.our_direction, one.verdict) == (None, "no difference", "neither")
+    (one,) = compare_with_table_3(Study(load_plan("table3_grammar"), runs))
+    assert (one.effect.margin, one.our_direction, one.verdict) == (None, "no difference", "neither")
 
 
 def test_a_row_of_which_a_training_failed_is_left_out() -> None:
     runs = [*outcomes("base", (60.0, 61.0), 1.3), *outcomes("heads-1", (50.0, 51.0), 1.4)]
     failed = Outcome("heads-1", 2, False, {}, None, None, 1.0, "c0ffee", False, "a processor")
-    assert beside_table_3(Study(load_plan("table3_grammar"), (*runs, failed))) == []
+    assert compare_with_table_3(Study(load_plan("table3_grammar"), (*runs, failed))) == []
 
 
 def test_the_ledgers_sentence_says_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,4 +115,4 @@ def test_the_ledgers_sentence_says_the_verdict(monkeypatch: pytest.MonkeyPatch) 
 
 def test_without_a_base_nothing_is_compared() -> None:
     runs = outcomes("heads-1", (50.0, 51.0), 1.4)
-    assert beside_table_3(Study(load_plan("table3_grammar"), tuple(runs))) == []
+    assert compare_with_table_3(Study(load_plan("table3_grammar"), tuple(runs))) == []

@@ -7,7 +7,7 @@ large enough to be told from chance.
 from dataclasses import dataclass
 from typing import Literal
 
-from annotated_transformer.ablation.differences import Found
+from annotated_transformer.ablation.differences import Effect
 from annotated_transformer.ablation.plan import BASE
 from annotated_transformer.ablation.study import Study
 from annotated_transformer.table3 import Table3Row, table_3_row
@@ -18,20 +18,20 @@ Verdict = Literal["same", "opposite", "only here", "only there", "neither"]
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """A printed row of Table 3 and the row of a study that mirrors it.
 
     Attributes:
         printed: the paper's row.
-        found: our row, with its difference to our base in the score by which the study compares.
-        bleu_found: the same in sacreBLEU's default; None if it was not scored.
-        perplexity_found: the same in perplexity; None if it was not taken.
+        effect: our row, with its difference to our base in the score by which the study compares.
+        bleu_effect: the same in sacreBLEU's default; None if it was not scored.
+        perplexity_effect: the same in perplexity; None if it was not taken.
     """
 
     printed: Table3Row
-    found: Found
-    bleu_found: Found | None
-    perplexity_found: Found | None
+    effect: Effect
+    bleu_effect: Effect | None
+    perplexity_effect: Effect | None
 
     @property
     def perplexity(self) -> float:
@@ -53,9 +53,9 @@ class Beside:
     @property
     def our_direction(self) -> Direction:
         """By our score; "no difference" means none that an interval tells from chance."""
-        if not self.found.decided:
+        if not self.effect.decided:
             return "no difference"
-        return "better" if self.found.difference > 0 else "worse"
+        return "better" if self.effect.difference > 0 else "worse"
 
     @property
     def verdict(self) -> Verdict:
@@ -73,15 +73,15 @@ class Beside:
         return "opposite"
 
 
-def beside_table_3(study: Study) -> list[Beside]:
+def compare_with_table_3(study: Study) -> list[Comparison]:
     """The rows of a study that mirror Table 3, in the plan's order.
 
     Rows without a score are left out, and rows of which a training failed: those that came through
     would be a choice of the lucky. So is everything where the base has no score.
     """
-    found = study.found()
-    in_bleu = study.found_by(lambda outcome: outcome.bleu.get(study.plan.beam))
-    in_perplexity = study.found_by(lambda outcome: outcome.perplexity)
+    found = study.effects()
+    in_bleu = study.effects_in(lambda outcome: outcome.bleu.get(study.plan.beam))
+    in_perplexity = study.effects_in(lambda outcome: outcome.perplexity)
     beside = []
     for row in study.plan.rows:
         if row.name == BASE or not row.table3 or row.name not in found:
@@ -89,7 +89,7 @@ def beside_table_3(study: Study) -> list[Beside]:
         if not all(outcome.finished for outcome in study.of_row(row.name)):
             continue
         beside.append(
-            Beside(
+            Comparison(
                 table_3_row(row.table3),
                 found[row.name],
                 in_bleu.get(row.name),

@@ -16,7 +16,7 @@ T_975 = (
 
 
 @dataclass(frozen=True)
-class Found:
+class Effect:
     """One row's figure.
 
     Attributes:
@@ -42,7 +42,7 @@ class Found:
         return self.margin is not None and abs(self.difference) > self.margin
 
 
-def differences(plan: Plan, values: Mapping[str, Sequence[float]]) -> list[Found]:
+def differences(plan: Plan, values: Mapping[str, Sequence[float]]) -> list[Effect]:
     """Compare every row with the base.
 
     Where row and base have several seeds, the interval is Welch's: each has its own spread from
@@ -72,7 +72,7 @@ def differences(plan: Plan, values: Mapping[str, Sequence[float]]) -> list[Found
             margin = welch_margin(own, base)
         elif freedom:
             margin = t_975(freedom) * spread * math.sqrt(1 / len(own) + 1 / len(base))
-        found.append(Found(row, own, mean(own) - mean(base), margin))
+        found.append(Effect(row, own, mean(own) - mean(base), margin))
     return found
 
 

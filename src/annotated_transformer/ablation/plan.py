@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from annotated_transformer.errors import CallError
 from annotated_transformer.scoring import PROTOCOLS
@@ -15,8 +15,29 @@ PLANS = Path(__file__).resolve().parent / "plans"
 BASE = "base"  # the row that changes nothing
 PROGRAM = "annotated-transformer"
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+FIGURE = re.compile(r"score|perplexity|(gain of )?beam ([1-9][0-9]*)")  # of a run, in a Range
 
 Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Range:
+    """One statement of an expectation as borders, so that figures alone can judge it.
+
+    Attributes:
+        low: the least that is expected; None where nothing is too little.
+        high: the most; None where nothing is too much.
+        figure: of a run: "score" (by which the plan compares), "perplexity", "beam 4" (the score of
+            that search), or "gain of beam 4" (over the score by which the plan compares).
+        against: a row whose mean is subtracted first; "" where the figure itself is meant.
+        of: the row's "mean" over seeds, or its "lowest" or "highest", which stand for themselves.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    figure: str = "score"
+    against: str = BASE
+    of: Literal["mean", "lowest", "highest"] = "mean"
 
 
 @dataclass(frozen=True)
@@ -30,6 +51,10 @@ class Row:
         expect: what the row is expected to show, written before it was run.
         seeds: how many runs, with the seeds 0, 1, ...
         table3: the row of the paper's Table 3 that it mirrors, such as "A1"; "" if none.
+        ranges: what `expect` says in figures, once more as borders. Ranks ("the worst of the four")
+            and proportions ("a third higher") stay words.
+        keep: beams whose translations of every seed go into the record, besides those of every
+            plan (`Task.keeps`).
     """
 
     name: str
@@ -38,6 +63,8 @@ class Row:
     expect: str
     seeds: int = 1
     table3: str = ""
+    ranges: tuple[Range, ...] = ()
+    keep: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,9 +107,22 @@ class Plan:
             f"{', '.join(row.name for row in self.rows)}."
         )
 
+    def rows_of(self, name: str) -> list[Row]:
+        """The rows that a name means: the plan's own, or the paper's ("A1", or "A" for A1 to A4).
+
+        Raises CallError if it means none.
+        """
+        of_the_paper = [
+            row
+            for row in self.rows
+            if row.table3 and (row.table3 == name or (len(name) == 1 and row.table3[0] == name))
+        ]
+        return of_the_paper or [self.row(name)]
+
     def choose(self, names: Collection[str] | None, seeds: int | None) -> list["Task"]:
         """The runs of some rows (default all), of each the first so many seeds (default all)."""
-        chosen = self.rows if names is None else [self.row(name) for name in names]
+        named = {row.name: row for name in names or () for row in self.rows_of(name)}
+        chosen = self.rows if names is None else named.values()
         return [
             Task(self, row, seed)
             for row in chosen
@@ -108,14 +148,15 @@ class Task:
         """Of the searches that are scored."""
         return self.plan.beam, *self.plan.more_beams
 
-    @property
-    def keeps_translations(self) -> bool:
-        """Whether the translations of the compared search go into the record, for paired tests.
+    def keeps(self, beam: int) -> bool:
+        """Whether the translations of a search go into the record.
 
-        One seed a row is enough to compare two rows sentence by sentence. The base keeps all of
-        its own: how far two trainings of one model lie apart is the measure of such a comparison.
+        Those of the compared search are for paired tests. One seed a row is enough to compare two
+        rows sentence by sentence. The base keeps all of its own: how far two trainings of one model
+        lie apart is the measure of such a comparison. What else is kept, a row says.
         """
-        return self.seed == 0 or self.row.name == BASE
+        paired = beam == self.plan.beam and (self.seed == 0 or self.row.name == BASE)
+        return paired or beam in self.row.keep
 
     @property
     def run_dir(self) -> str:
@@ -137,13 +178,13 @@ class Task:
         options: Options = {"split": self.plan.split, "beam": beam}
         if "threads" in self.plan.options:
             options["threads"] = self.plan.options["threads"]
-        if self.keeps_translations and beam == self.plan.beam:
-            options["output"] = self.translations(run_dir)
+        if self.keeps(beam):
+            options["output"] = f"{run_dir}.{self.kept_as(beam)}.txt"
         return ["evaluate", "--run-dir", run_dir, *words_of(options)]
 
-    def translations(self, run_dir: str) -> str:
-        """The file of the translations that are kept."""
-        return f"{run_dir}.{self.plan.split}.txt"
+    def kept_as(self, beam: int) -> str:
+        """What files of translations are called after: "valid", or "valid.beam4" beside it."""
+        return self.plan.split + ("" if beam == self.plan.beam else f".beam{beam}")
 
     def commands(self) -> list[str]:
         """Training and each scoring as they are recorded and as anybody can type them."""
@@ -172,37 +213,54 @@ def plan_names() -> list[str]:
 
 
 def load_plan(name: str) -> Plan:
-    """Read one plan.
+    """Read one plan: of the package by its name, or a file of one's own by a path ending in .json.
 
     Raises:
         CallError: if there is none of this name, or it is not sound.
     """
-    path = PLANS / f"{name}.json"
+    path = Path(name) if name.endswith(".json") else PLANS / f"{name}.json"
     if not path.is_file():
-        raise CallError(f"there is no plan {name!r}; choose from {', '.join(plan_names())}.")
-    return read_plan(name, json.loads(path.read_text("utf-8")))
+        raise CallError(
+            f"there is no plan {name!r}; choose from {', '.join(plan_names())}, or give the path "
+            "of a plan of your own, which ends in .json."
+        )
+    try:
+        values = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise CallError(f"{path} is not JSON: {error}.") from error
+    return read_plan(path.stem, values)
 
 
 def read_plan(name: str, values: dict[str, Any]) -> Plan:
     """A plan from the contents of its file.
 
     Raises:
-        CallError: if a field is missing or unknown, a name stands twice, or the base changes
-            something.
+        CallError: if a field is missing or unknown, a name stands twice, the base changes
+            something, or a range cannot be judged.
     """
     try:
-        rows = tuple(Row(**row) for row in values["rows"])
+        rows = tuple(read_row(row) for row in values["rows"])
         more_beams = tuple(values.get("more_beams", ()))
         plan = Plan(name=name, **{**values, "rows": rows, "more_beams": more_beams})
     except (TypeError, KeyError) as error:
         raise CallError(
             f"the plan {name} is not sound: {error}. A plan has "
-            f"{', '.join(field.name for field in fields(Plan) if field.name != 'name')}, a row "
-            f"{', '.join(field.name for field in fields(Row))}."
+            f"{names_of(Plan)}, a row {names_of(Row)}, a range {names_of(Range)}."
         ) from error
     if problems := problems_of_rows(plan.rows) + problems_of_scoring(plan):
         raise CallError(f"the plan {name} is not sound: {' '.join(problems)}")
     return plan
+
+
+def read_row(values: dict[str, Any]) -> Row:
+    """A row from its part of a plan's file. Raises TypeError for a field that is unknown."""
+    ranges = tuple(Range(**one) for one in values.get("ranges", ()))
+    return Row(**{**values, "ranges": ranges, "keep": tuple(values.get("keep", ()))})
+
+
+def names_of(kind: type) -> str:
+    """The fields that one may give, for a message."""
+    return ", ".join(field.name for field in fields(kind) if field.name != "name" or kind is Row)
 
 
 def problems_of_scoring(plan: Plan) -> list[str]:
@@ -210,6 +268,10 @@ def problems_of_scoring(plan: Plan) -> list[str]:
     problems = []
     if plan.protocol not in PROTOCOLS:
         problems.append(f"The protocol {plan.protocol!r} is none of {', '.join(PROTOCOLS)}.")
+    if missing := sorted(
+        {b for row in plan.rows for b in row.keep} - {plan.beam, *plan.more_beams}
+    ):
+        problems.append(f"No search has the beam {', '.join(map(str, missing))} that a row keeps.")
     if plan.beam in plan.more_beams or len(set(plan.more_beams)) < len(plan.more_beams):
         problems.append("A beam stands twice.")
     mirrored = {row.table3 for row in plan.rows if row.table3}
@@ -234,4 +296,28 @@ def problems_of_rows(rows: Sequence[Row]) -> list[str]:
     problems += [f"The row {row.name} changes nothing." for row in rows[1:] if not row.change]
     problems += [f"The row {row.name} expects nothing." for row in rows if not row.expect]
     problems += [f"The row {row.name} has {row.seeds} seeds." for row in rows if row.seeds < 1]
+    for row in rows:
+        problems += [
+            f"A range of the row {row.name} {problem}"
+            for one in row.ranges
+            for problem in problems_of_range(one, names)
+        ]
+    return problems
+
+
+def problems_of_range(one: Range, names: Collection[str]) -> list[str]:
+    """What keeps a range from being judged, the ends of sentences."""
+    problems = []
+    if one.low is None and one.high is None:
+        problems.append("has no border.")
+    if one.low is not None and one.high is not None and one.low > one.high:
+        problems.append(f"begins at {one.low} and ends at {one.high}.")
+    if one.against and one.against not in names:
+        problems.append(f"is against {one.against!r}, which is no row of the plan.")
+    if one.of not in ("mean", "lowest", "highest"):
+        problems.append(f"is of the {one.of!r}, not the mean, the lowest or the highest.")
+    if one.of != "mean" and one.against:
+        problems.append(f"is of the {one.of} and against a row: only means are subtracted.")
+    if not FIGURE.fullmatch(one.figure):
+        problems.append(f"is of {one.figure!r}, not of score, perplexity or a beam.")
     return problems

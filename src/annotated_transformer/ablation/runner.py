@@ -113,8 +113,8 @@ class Runner:
         if not trained:
             raise WorkError(self.end_of_log(task))
         files = []
-        self.translations(task).unlink(missing_ok=True)  # of a scoring that was killed
         for beam in task.beams:
+            self.translations(task, beam).unlink(missing_ok=True)  # of a scoring that was killed
             files.append(self.work / f"{task.name}.beam{beam}.json")
             words = [*task.evaluate_words(str(directory.path), beam), "--format", "json"]
             scored = self.call(words, task, files[-1])
@@ -147,7 +147,7 @@ class Runner:
     def record(self, task: Task, directory: RunDirectory, scores: list[Path]) -> RecordedRun:
         """Record a run; one that diverged has no scores and has failed."""
         train, *evaluations = task.commands()
-        kept = self.translations(task)
+        kept = {task.kept_as(beam): self.translations(task, beam) for beam in task.beams}
         request = Request(
             run_dir=directory.path,
             folder=self.records / task.name,
@@ -155,7 +155,7 @@ class Runner:
             command=train,
             score_files=scores,
             evaluation_commands=evaluations,
-            translations={task.plan.split: kept} if kept.exists() else {},
+            translations={name: file for name, file in kept.items() if file.exists()},
             status="finished" if scores else "failed",
             badly=[] if scores else [self.end_of_log(task)],
             code=self.code_of(task, directory),
@@ -190,9 +190,9 @@ class Runner:
             self.processes.discard(process)
         return status == 0
 
-    def translations(self, task: Task) -> Path:
-        """Where a task's translations go that are kept."""
-        return Path(task.translations(str(self.work / task.name)))
+    def translations(self, task: Task, beam: int) -> Path:
+        """Where the translations of a search go, if they are kept."""
+        return self.work / f"{task.name}.{task.kept_as(beam)}.txt"
 
     def log(self, task: Task) -> Path:
         """Where a task's messages go."""

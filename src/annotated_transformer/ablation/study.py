@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import mean
 
-from annotated_transformer.ablation.differences import Found, differences
+from annotated_transformer.ablation.differences import Effect, differences
 from annotated_transformer.ablation.plan import Plan, load_plan
 
 OUTCOMES = Path(__file__).resolve().parent / "outcomes"
@@ -95,12 +95,12 @@ class Study:
                 values.setdefault(outcome.row, []).append(value)
         return values
 
-    def found(self, beam: int | None = None) -> dict[str, Found]:
+    def effects(self, beam: int | None = None) -> dict[str, Effect]:
         """Each row compared with the base, by the plan's search or another."""
         searched = self.plan.beam if beam is None else beam
-        return self.found_by(lambda outcome: outcome.scores.get(searched))
+        return self.effects_in(lambda outcome: outcome.scores.get(searched))
 
-    def found_by(self, figure: Figure) -> dict[str, Found]:
+    def effects_in(self, figure: Figure) -> dict[str, Effect]:
         """Each row compared with the base in a figure."""
         return {one.row.name: one for one in differences(self.plan, self.values(figure))}
 

@@ -8,6 +8,8 @@ from annotated_transformer.ablation.plan import load_plan, plan_names
 from annotated_transformer.ablation.runner import Runner
 from annotated_transformer.cli.options import positive, print_lines
 
+TABLE_3_HERE = "table3_grammar"  # needs no corpus from outside
+
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command."""
@@ -15,12 +17,24 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "ablate",
         help="train and record the rows of a plan; Ctrl-C saves, the same call goes on",
         description="Train, score and record every row of a plan, each the base with the "
-        "change that it names. What has a record is not run again.",
+        "change that it names: Table 3 in small, or another plan. What has a record is not run "
+        "again.",
     )
     parser.set_defaults(run=run)
     add = parser.add_argument
-    add("--plan", required=True, choices=plan_names(), help="which rows")
-    add("--rows", type=names, metavar="A,B,...", help="some of them (default all)")
+    add(
+        "--plan",
+        default=TABLE_3_HERE,
+        help=f"{', '.join(plan_names())} (default {TABLE_3_HERE}), or a file of your own, "
+        "which ends in .json",
+    )
+    add(
+        "--rows",
+        type=names,
+        metavar="A,B,...",
+        help="some rows, by the plan's names or by the paper's: A1, or A for A1 to A4 "
+        "(default all)",
+    )
     add("--seeds", type=positive, help="the first seeds of each row (default all)")
     add("--jobs", type=positive, default=1, help="runs at a time (default 1)")
     add("--data-dir", type=Path, help="folder with the corpus, if it is not to be fetched")

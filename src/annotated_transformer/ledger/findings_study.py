@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from annotated_transformer.ablation.agreement import Beside, Verdict, beside_table_3
-from annotated_transformer.ablation.differences import Found
+from annotated_transformer.ablation.agreement import Comparison, Verdict, compare_with_table_3
+from annotated_transformer.ablation.differences import Effect
 from annotated_transformer.ablation.plan import BASE
 from annotated_transformer.ablation.study import load_study
 from annotated_transformer.ledger.rows import Finding
@@ -28,12 +28,12 @@ def in_small(preset: str) -> Callable[[], Finding]:
     def measure() -> Finding:
         study = load_study(STUDY)
         if preset == BASE:
-            base = study.found()[BASE]
+            base = study.effects()[BASE]
             return Finding(
                 f"in small, on the grammar corpus: {base.mean:.1f} % of the sentences exact"
                 f" and perplexity {study.perplexity(BASE):.2f} ({_seeds(len(base.values))})"
             )
-        for one in beside_table_3(study):
+        for one in compare_with_table_3(study):
             if one.printed.preset == preset:
                 return Finding(_text(one), one.verdict not in ("opposite", "only here"))
         raise LookupError(f"the study {STUDY} has no whole row {preset}: run it, or look why not.")
@@ -41,19 +41,19 @@ def in_small(preset: str) -> Callable[[], Finding]:
     return measure
 
 
-def _text(one: Beside) -> str:
+def _text(one: Comparison) -> str:
     base = table_3_row(BASE)
-    margin = "" if one.found.margin is None else f" ± {one.found.margin:.1f}"
+    margin = "" if one.effect.margin is None else f" ± {one.effect.margin:.1f}"
     return (
-        f"in small, on the grammar corpus: {one.found.difference:+.1f}{margin} points of exact "
-        f"match{_perplexity(one.perplexity_found)} to the base "
-        f"({_seeds(len(one.found.values))}); the paper has {one.printed.bleu} BLEU against "
+        f"in small, on the grammar corpus: {one.effect.difference:+.1f}{margin} points of exact "
+        f"match{_perplexity(one.perplexity_effect)} to the base "
+        f"({_seeds(len(one.effect.values))}); the paper has {one.printed.bleu} BLEU against "
         f"{base.bleu} and perplexity {one.printed.perplexity:.2f} against {base.perplexity:.2f}: "
         f"{SAYS[one.verdict]}"
     )
 
 
-def _perplexity(found: Found | None) -> str:
+def _perplexity(found: Effect | None) -> str:
     return "" if found is None else f" and perplexity {found.difference:+.2f}"
 
 

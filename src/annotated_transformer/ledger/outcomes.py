@@ -60,8 +60,7 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
 
 def kept_lines(task: Task, records: Path, beam: int) -> list[str] | None:
     """The translations of a search, one a line; None if they are not kept."""
-    search = "" if beam == task.plan.beam else f".beam{beam}"
-    kept = records / task.name / f"translations.{task.plan.split}{search}.txt"
+    kept = records / task.name / f"translations.{task.kept_as(beam)}.txt"
     return kept.read_text("utf-8").split("\n")[:-1] if kept.exists() else None
 
 

@@ -42,7 +42,8 @@ class Request:
         score_files: what `evaluate --format json` printed, one file a call.
         evaluation_commands: the commands that printed them.
         alpha_chosen_on: where the length penalty was chosen, if the score files do not say.
-        translations: our translations by split, one a line.
+        translations: our translations, one a line, by split ("valid"), or by split and search
+            ("valid.beam4") where the record has others of the split.
         sources: the source text by split, to show a handful of sentences.
         status: how the run ended.
         badly: sentences about what went badly.

@@ -3,7 +3,8 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from annotated_transformer.ablation.differences import Found, pooled_deviation
+from annotated_transformer.ablation.differences import Effect, pooled_deviation
+from annotated_transformer.ablation.judgement import judge, name_of
 from annotated_transformer.ablation.plan import BASE, Plan, Row, Task
 from annotated_transformer.ablation.study import Outcome, Study
 from annotated_transformer.ledger.recorded_runs import RecordedRun
@@ -12,10 +13,15 @@ from annotated_transformer.table3 import table_3_row
 
 READING = (
     "**How to read it.** Every row is the base with the change that it names; its expectation was "
-    "written before it was run. The score is {score}, so no search had to be tuned, and no test "
-    "set was looked at. The difference is to the mean of the base. {interval} A difference "
+    "written before it was run. {judged}The score is {score}, so no search had to be tuned, and no "
+    "test set was looked at. The difference is to the mean of the base. {interval} A difference "
     "smaller than that may be chance; and of the rows that make no difference, one in twenty will "
     "look larger."
+)
+
+JUDGED = (
+    "What it says in figures is judged: *held* if the mean lies in its range, *open* if only a "
+    "part of the interval does, *wrong* if neither does. "
 )
 
 SCORES = {
@@ -84,8 +90,10 @@ def make_study_page(study: Study) -> str:
         return "\n".join([*parts, _plan_table(plan)]).rstrip() + "\n"
     score = SCORES[plan.protocol].format(search=search_of(plan.beam))
     interval = _interval(study)
+    judged = JUDGED if any(row.ranges for row in plan.rows) else ""
+    reading = READING.format(score=score, interval=interval, judged=judged)
     parts += [
-        textwrap.fill(READING.format(score=score, interval=interval), 100, break_on_hyphens=False),
+        textwrap.fill(reading, 100, break_on_hyphens=False),
         "",
         _spread(study),
         "",
@@ -179,12 +187,13 @@ def _table(study: Study) -> str:
     plan = study.plan
     lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
     lines += ["* - What is changed", *(f"  - {heading}" for heading in _headings(plan))]
-    found = {beam: study.found(beam) for beam in (plan.beam, *plan.more_beams)}
+    effects = {beam: study.effects(beam) for beam in (plan.beam, *plan.more_beams)}
+    judged = _judged(study)
     for row in plan.rows:
         outcomes = study.of_row(row.name)
         if not outcomes:
             continue
-        cells = [_scores(row, of_beam.get(row.name), outcomes) for of_beam in found.values()]
+        cells = [_scores(row, of_beam.get(row.name), outcomes) for of_beam in effects.values()]
         if mirrors_table3(plan):
             cells += [_figure(study.perplexity(row.name), 2), _of_the_paper(row)]
         else:
@@ -192,8 +201,20 @@ def _table(study: Study) -> str:
         minutes = sum(outcome.minutes for outcome in outcomes) / len(outcomes)
         cells += [_figure(minutes, 1 if mirrors_table3(plan) else 0)]
         lines += [f"* - **{capital(row.says)}**", "", f"    *Expected:* {row.expect}"]
+        if told := judged.get(row.name):
+            lines += ["", f"    *Came out:* {'; '.join(told)}."]
         lines += [f"  - {cell}" for cell in cells]
     return "\n".join([*lines, "```"])
+
+
+def _judged(study: Study) -> dict[str, list[str]]:
+    """How each row's expectation came out, range by range."""
+    judged: dict[str, list[str]] = {}
+    for one in judge(study):
+        name = name_of(one.expected)
+        told = f"{name}: {one.judgement}" if name else one.judgement
+        judged.setdefault(one.row.name, []).append(told)
+    return judged
 
 
 def _headings(plan: Plan) -> list[str]:
@@ -203,7 +224,7 @@ def _headings(plan: Plan) -> list[str]:
     return ["Score, difference", *others, *measured, "CPU minutes"]
 
 
-def _scores(row: Row, found: Found | None, outcomes: Sequence[Outcome]) -> str:
+def _scores(row: Row, found: Effect | None, outcomes: Sequence[Outcome]) -> str:
     """The mean, its difference to the base with the margin, and how many failed.
 
     Where some failed, the others are a choice of the lucky: they get no difference.
