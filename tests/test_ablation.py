@@ -404,6 +404,62 @@ def test_a_run_that_cannot_begin_does_not_end_the_others(tmp_path: Path) -> None
     assert not runner.is_recorded(plan.choose(["broken"], None)[0])
 
 
+def test_what_went_wrong_is_told_by_the_last_command_alone(tmp_path: Path) -> None:
+    told: list[str] = []
+    runner = small_runner(tmp_path, told)
+    [task] = small_plan(row("broken", preset="tiny/h=3")).choose(["broken"], None)
+    runner.work.mkdir()
+    runner.log(task).write_text("an older message\n", "utf-8")
+    with pytest.raises(WorkError):
+        runner.run([task])
+    assert "h=3" in told[0] or "num_heads" in told[0]
+    assert "an older message" not in told[0]
+    assert runner.log(task).read_text("utf-8").startswith("an older message\n")
+
+
+def test_records_that_cannot_be_written_are_told_before_the_training(tmp_path: Path) -> None:
+    (tmp_path / "records").write_text("a file")
+    runner = small_runner(tmp_path, [])
+    with pytest.raises(CallError, match="records cannot be written to"):
+        runner.run(small_plan().choose(None, None))
+    assert not runner.work.exists()
+
+
+def folder_of(path: Path, pairs: int) -> Path:
+    """A corpus of one's own, its validation sentences those of its training."""
+    path.mkdir()
+    for split in ("train", "valid"):
+        for language in ("en", "de"):
+            lines = (f"{number} {language}\n" for number in range(pairs))
+            (path / f"{split}.{language}").write_text("".join(lines), "utf-8")
+    return path
+
+
+def test_a_study_is_of_one_corpus(tmp_path: Path) -> None:
+    def runner(pairs: int) -> Runner:
+        folder = tmp_path / f"of_{pairs}"
+        data = folder if folder.exists() else folder_of(folder, pairs)
+        return Runner(tmp_path / "runs", tmp_path / "records", parse_command, print, data)
+
+    values = {**small_plan_values(row("dropout", dropout=0.3)), "data": "folder"}
+    tasks = read_plan("small", values).choose(None, None)
+    assert runner(60).run(tasks[:1])
+    with pytest.raises(CallError, match="other sentences in valid than the recorded run base_s0"):
+        runner(50).run(tasks)
+    assert runner(60).run(tasks)
+
+
+def test_a_published_corpus_is_recorded_by_its_name_only_if_it_is_the_published_one(
+    tmp_path: Path,
+) -> None:
+    folder = folder_of(tmp_path / "mine", 60)
+    runner = Runner(tmp_path / "runs", tmp_path / "records", parse_command, print, folder)
+    tasks = read_plan("small", {**small_plan_values(), "data": "multi30k"}).choose(None, None)
+    with pytest.raises(CallError, match="does not hold multi30k as it was published"):
+        runner.run(tasks)
+    assert not runner.work.exists()
+
+
 def test_a_model_that_diverged_is_recorded_as_failed(tmp_path: Path) -> None:
     runner = small_runner(tmp_path, [])
     (task,) = small_plan(row("wild", learning_rate=1e30, warmup=1)).choose(["wild"], None)

@@ -116,3 +116,22 @@ def test_the_ledgers_sentence_says_the_verdict(monkeypatch: pytest.MonkeyPatch) 
 def test_without_a_base_nothing_is_compared() -> None:
     runs = outcomes("heads-1", (50.0, 51.0), 1.4)
     assert compare_with_table_3(Study(load_plan("table3_grammar"), tuple(runs))) == []
+
+
+def test_rows_that_get_nothing_right_keep_their_scores() -> None:
+    """0 is a score: left out, a row's mean would be that of the lucky."""
+    runs = (*outcomes("base", (60.0, 61.0), 1.3), *outcomes("no-positions", (0.0, 0.0, 3.0), 9.0))
+    study = Study(load_plan("table3_grammar"), runs)
+    assert study.scores(1)["no-positions"] == [0.0, 0.0, 3.0]
+    assert study.effects()["no-positions"].mean == 1.0
+
+
+def test_bleu_is_compared_by_the_plans_search() -> None:
+    plan = replace(load_plan("table3_grammar"), beam=4, more_beams=())
+    runs = [
+        replace(one, scores={4: 50.0}, bleu={1: 10.0, 4: 70.0 if one.row == "base" else 60.0})
+        for one in (*outcomes("base", (1.0, 2.0), 1.3), *outcomes("heads-1", (1.0, 2.0), 1.3))
+    ]
+    [one] = compare_with_table_3(Study(plan, tuple(runs)))
+    assert one.bleu_effect is not None
+    assert one.bleu_effect.difference == -10

@@ -8,13 +8,15 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.ablation.plan import Task
+from annotated_transformer.ablation.plan import Plan, Task
+from annotated_transformer.data import load_corpus
 from annotated_transformer.errors import CallError, UserError, WorkError
 from annotated_transformer.ledger.machine import code_version
 from annotated_transformer.ledger.recorded_runs import RecordedRun
@@ -45,6 +47,7 @@ class Runner:
     data_dir: Path | None = None
     stopped_by: str = field(default="", init=False)
     processes: set["subprocess.Popen[bytes]"] = field(default_factory=set, init=False)
+    said_before: dict[str, int] = field(default_factory=dict, init=False)  # bytes of a task's log
 
     def run(self, tasks: Sequence[Task], jobs: int = 1) -> bool:
         """Run what has no record yet, in the order given, so many at a time.
@@ -54,7 +57,9 @@ class Runner:
             has saved where it is.
 
         Raises:
-            CallError: if the package lies in no repository, so that no commit can be recorded.
+            CallError: if the package lies in no repository, so that no commit can be recorded; if
+                the corpus is another than the plan's or its records'; or if there is no folder
+                that records can be written to.
             WorkError: if some runs did not end, once all others have.
         """
         if not code_version()["commit"]:
@@ -64,6 +69,9 @@ class Runner:
                 "again from there."
             )
         missing = [task for task in tasks if not self.is_recorded(task)]
+        if missing:
+            self.refuse_another_corpus(missing[0].plan)
+            make_writable(self.records)
         done, problems = len(tasks) - len(missing), []
         if done:
             self.say(f"{done} of {len(tasks)} runs have a record and are not run again")
@@ -124,6 +132,31 @@ class Runner:
                 raise WorkError(f"its model was not scored: {self.end_of_log(task)}")
         return as_text(self.record(task, directory, files))
 
+    def refuse_another_corpus(self, plan: Plan) -> None:
+        """A study compares runs of one corpus, the one that its plan names.
+
+        Raises:
+            CallError: if the folder given is not the published corpus, or its validation sentences
+                are not those of a record that is there.
+        """
+        if self.data_dir is None:
+            return
+        corpus = load_corpus(plan.data, data_dir=self.data_dir)
+        if corpus.origin.get("published") is False:
+            raise CallError(
+                f"{self.data_dir} does not hold {plan.data} as it was published, and what is "
+                f"trained on it would be recorded under that name: `annotated-transformer data "
+                f"verify {plan.data} --data-dir {self.data_dir}` says which files differ."
+            )
+        for file in sorted(self.records.glob("*/run.json")):
+            splits = json.loads(file.read_text("utf-8"))["data"].get("splits", {})
+            if splits and splits[plan.split]["sha256"] != corpus[plan.split].sha256:
+                raise CallError(
+                    f"{self.data_dir} has other sentences in {plan.split} than the recorded run "
+                    f"{file.parent.name}: its scores could not be compared. Give the same corpus, "
+                    "or another folder for the records (--records)."
+                )
+
     def code_of(self, task: Task, directory: RunDirectory) -> dict[str, Any]:
         """The code that trains a run, written down before it begins.
 
@@ -171,6 +204,9 @@ class Runner:
         if self.stopped_by:
             return False
         self.work.mkdir(parents=True, exist_ok=True)
+        self.said_before[task.name] = (
+            self.log(task).stat().st_size if self.log(task).exists() else 0
+        )
         where = ["--data-dir", str(self.data_dir)] if self.data_dir else []
         with (
             open(self.log(task), "ab") as log,
@@ -199,9 +235,28 @@ class Runner:
         return self.work / f"{task.name}.log"
 
     def end_of_log(self, task: Task) -> str:
-        """The last messages of a task, in one line."""
-        lines = self.log(task).read_text("utf-8", errors="replace").strip().splitlines()
+        """The last messages of the command that a task ran last, in one line."""
+        with open(self.log(task), "rb") as log:
+            log.seek(self.said_before.get(task.name, 0))
+            lines = log.read().decode("utf-8", errors="replace").strip().splitlines()
         return " / ".join(lines[-LAST_LINES:])
+
+
+def make_writable(folder: Path) -> None:
+    """Make a folder, and try before hours of training whether something can be written to it.
+
+    Raises:
+        CallError: if nothing can.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CallError(
+            f"records cannot be written to {folder}: {error.strerror}. Give a folder that can be "
+            "written to (--records)."
+        ) from error
 
 
 def has_diverged(directory: RunDirectory) -> bool:
