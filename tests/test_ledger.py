@@ -23,6 +23,7 @@ from annotated_transformer.ledger.cells import LedgerCell, contains_assert, find
 from annotated_transformer.ledger.curve import Line, draw_curve, round_ticks, thin_out
 from annotated_transformer.ledger.facts import Fact, load_facts, scientific, table_2_value
 from annotated_transformer.ledger.ledger_page import anchor_of, cells_of, make_ledger_page
+from annotated_transformer.ledger.filled import filled, filled_score, problems_of_filled
 from annotated_transformer.ledger.recorded_runs import (
     RecordedRun,
     RecordedScore,
@@ -33,7 +34,7 @@ from annotated_transformer.ledger.recorded_runs import (
     problems_of_run,
 )
 from annotated_transformer.ledger.recording import Request, choose_lines, record_run
-from annotated_transformer.ledger.rescoring import problems_of_scores
+from annotated_transformer.ledger.rescoring import corpus_of, problems_of_scores
 from annotated_transformer.ledger.rows import Finding, Row, Treatment
 from annotated_transformer.ledger.rows_experiments import all_rows
 from annotated_transformer.ledger.run_page import (
@@ -685,3 +686,43 @@ def test_thinning_keeps_the_ends(count: int) -> None:
     assert kept[0] == points[0]
     assert kept[-1] == points[-1]
     assert len(kept) <= 242
+
+
+# --- empty lines filled ---------------------------------------------------------------------------
+
+
+def test_empty_lines_are_filled_from_another_search() -> None:
+    assert filled(["ein Hund", "", " ", "x"], ["a", "b", "c", ""]) == ["ein Hund", "b", "c", "x"]
+
+
+def test_what_a_filled_output_scores_is_computed_again(tmp_path: Path) -> None:
+    run = copy_of_record("grammar_tiny", tmp_path)
+    folder = tmp_path / run.name
+    ours = (folder / "translations.test.txt").read_text("utf-8").splitlines()
+    corpus = corpus_of(run)
+    assert corpus is not None
+    references = corpus["test"]
+    gaps = ["" if number % 2 else line for number, line in enumerate(ours)]
+    (folder / "translations.test.gaps.txt").write_text("\n".join([*gaps, ""]), "utf-8")
+    (folder / "reference.txt").write_text("\n".join([*references.target, ""]), "utf-8")
+    said = {"split": "test", "translations": "translations.test.gaps.txt"}
+    said |= {"empty_from": "reference.txt", "protocol": "exact-match"}
+    right = sum(
+        line == reference or number % 2
+        for number, (line, reference) in enumerate(zip(ours, references.target, strict=True))
+    )
+    (folder / "filled.json").write_text(json.dumps({**said, "value": right / 10}), "utf-8")
+    assert problems_of_filled(run, folder) == []
+    assert filled_score(folder) == right / 10
+    (folder / "filled.json").write_text(json.dumps({**said, "value": 99.9}), "utf-8")
+    (problem,) = problems_of_filled(run, folder)
+    assert f"filled.json says 99.9, and its translations give {right / 10}." in problem
+    assert problems_of_filled(run, tmp_path) == []
+
+
+def test_filled_outputs_of_captions_are_computed_again(corpora_dir: Path) -> None:
+    records = ROOT / "results" / "ablations" / "table3_multi30k"
+    folders = [path.parent for path in records.glob("*/filled.json")]
+    assert len(folders) == 7
+    for folder in folders:
+        assert problems_of_filled(load_run_record(folder), folder, corpora_dir) == []

@@ -40,6 +40,8 @@ class Outcome:
         different: how many different translations there are among them.
         begun_right: how many begin with the reference's first word.
         empty: beam -> how many translations have no word, of the searches whose output is kept.
+        filled: the compared score of a beam's output in which greedy translations stand in place of
+            those without a word (`ledger/filled.py`); None where the record has none.
     """
 
     row: str
@@ -58,6 +60,7 @@ class Outcome:
     different: int = 0
     begun_right: int = 0
     empty: Mapping[int, int] = field(default_factory=dict)
+    filled: float | None = None
 
 
 Figure = Callable[[Outcome], float | None]  # of a run; None where it has none

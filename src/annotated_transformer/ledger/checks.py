@@ -23,6 +23,7 @@ from annotated_transformer.ledger.recorded_runs import (
     load_run_records,
     problems_of_run,
 )
+from annotated_transformer.ledger.filled import problems_of_filled
 from annotated_transformer.ledger.rescoring import problems_of_scores
 from annotated_transformer.ledger.rows import Row, Treatment
 from annotated_transformer.ledger.rows_experiments import CONSEQUENCES, SECTIONS, all_rows
@@ -142,6 +143,7 @@ def check_repository(repository: Repository, corpora: Path | None = None) -> lis
             problems += problems_of_run(run, parse_command, where)
             folder = repository.ablations / plan.name / run.name
             problems += problems_of_scores(run, folder, corpora)
+            problems += problems_of_filled(run, folder, corpora)
     problems += problems_of_scores_in_prose(repository, runs)
     if not problems:  # a page made from wrong data would only repeat the message
         problems += problems_of_pages(make_outcomes(repository) | make_pages(repository))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from annotated_transformer.ablation.plan import Plan, Task
 from annotated_transformer.ablation.study import Outcome, Study
+from annotated_transformer.ledger.filled import filled_score
 from annotated_transformer.ledger.recorded_runs import RecordedRun
 from annotated_transformer.ledger.rescoring import corpus_of
 
@@ -55,6 +56,7 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
         different=len({ours for ours, _ in kept}),
         begun_right=sum(ours.split()[:1] == theirs.split()[:1] for ours, theirs in kept),
         empty=empty_translations(task, records) if records else {},
+        filled=filled_score(records / task.name) if records else None,
     )
 
 
