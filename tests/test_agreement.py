@@ -74,13 +74,17 @@ def test_verdicts(
     rows: dict[str, Comparison], name: str, papers: str, ours: str, verdict: str
 ) -> None:
     one = rows[name]
-    assert (one.papers_direction, one.our_direction, one.verdict) == (papers, ours, verdict)
+    assert (one.papers_direction(), one.our_direction, one.verdict()) == (papers, ours, verdict)
 
 
 def test_a_single_run_decides_nothing() -> None:
     runs = (*outcomes("base", (60.0,), 1.3), *outcomes("learned-positions", (5.0,), 1.6))
     (one,) = compare_with_table_3(Study(load_plan("table3_grammar"), runs))
-    assert (one.effect.margin, one.our_direction, one.verdict) == (None, "no difference", "neither")
+    assert (one.effect.margin, one.our_direction, one.verdict()) == (
+        None,
+        "no difference",
+        "neither",
+    )
 
 
 def test_a_row_of_which_a_training_failed_is_left_out() -> None:
@@ -135,3 +139,10 @@ def test_bleu_is_compared_by_the_plans_search() -> None:
     [one] = compare_with_table_3(Study(plan, tuple(runs)))
     assert one.bleu_effect is not None
     assert one.bleu_effect.difference == -10
+
+
+def test_a_row_at_the_border_is_read_where_the_border_is_lower(rows: dict[str, Comparison]) -> None:
+    one = replace(rows["heads-4"], effect=replace(rows["heads-4"].effect, difference=-9.0))
+    assert one.bleu == -0.3
+    assert (one.verdict(), one.verdict(0.2)) == ("only here", "same")
+    assert (one.papers_direction(), one.papers_direction(0.2)) == ("no difference", "worse")

@@ -22,8 +22,8 @@ from annotated_transformer.ledger import checks, findings_numbers
 from annotated_transformer.ledger.cells import LedgerCell, contains_assert, find_ledger_cells
 from annotated_transformer.ledger.curve import Line, draw_curve, round_ticks, thin_out
 from annotated_transformer.ledger.facts import Fact, load_facts, scientific, table_2_value
-from annotated_transformer.ledger.ledger_page import anchor_of, cells_of, make_ledger_page
 from annotated_transformer.ledger.filled import filled, filled_score, problems_of_filled
+from annotated_transformer.ledger.ledger_page import anchor_of, cells_of, make_ledger_page
 from annotated_transformer.ledger.recorded_runs import (
     RecordedRun,
     RecordedScore,

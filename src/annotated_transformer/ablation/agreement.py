@@ -44,28 +44,29 @@ class Comparison:
         return self.printed.against_base[1]
 
     @property
-    def papers_direction(self) -> Direction:
-        """By BLEU; differences of `PRINTED_NOISE` and less are not read as any."""
-        if abs(self.bleu) <= PRINTED_NOISE:
-            return "no difference"
-        return "better" if self.bleu > 0 else "worse"
-
-    @property
     def our_direction(self) -> Direction:
         """By our score; "no difference" means none that an interval tells from chance."""
         if not self.effect.decided:
             return "no difference"
         return "better" if self.effect.difference > 0 else "worse"
 
-    @property
-    def verdict(self) -> Verdict:
+    def papers_direction(self, noise: float = PRINTED_NOISE) -> Direction:
+        """By BLEU; differences of `noise` and less are not read as any."""
+        if abs(self.bleu) <= noise:
+            return "no difference"
+        return "better" if self.bleu > 0 else "worse"
+
+    def verdict(self, noise: float = PRINTED_NOISE) -> Verdict:
         """Which of the two has a direction, and whether it is the same.
 
         "only there" where the paper has one and ours is none that can be told from chance: more
         seeds would have to tell. "neither" shows no difference, which is not to show that there is
         none.
+
+        Args:
+            noise: BLEU; how large a printed difference must not be to be read as none.
         """
-        here, there = self.our_direction, self.papers_direction
+        here, there = self.our_direction, self.papers_direction(noise)
         if here == there:
             return "neither" if here == "no difference" else "same"
         if "no difference" in (here, there):
@@ -79,19 +80,19 @@ def compare_with_table_3(study: Study) -> list[Comparison]:
     Rows without a score are left out, and rows of which a training failed: those that came through
     would be a choice of the lucky. So is everything where the base has no score.
     """
-    found = study.effects()
+    effects = study.effects()
     in_bleu = study.effects_in(lambda outcome: outcome.bleu.get(study.plan.beam))
     in_perplexity = study.effects_in(lambda outcome: outcome.perplexity)
     beside = []
     for row in study.plan.rows:
-        if row.name == BASE or not row.table3 or row.name not in found:
+        if row.name == BASE or not row.table3 or row.name not in effects:
             continue
         if not all(outcome.finished for outcome in study.of_row(row.name)):
             continue
         beside.append(
             Comparison(
                 table_3_row(row.table3),
-                found[row.name],
+                effects[row.name],
                 in_bleu.get(row.name),
                 in_perplexity.get(row.name),
             )

@@ -15,6 +15,7 @@ from annotated_transformer.ablation.study import Study
 from annotated_transformer.errors import CallError
 from annotated_transformer.ledger.cells import NOTEBOOKS, LedgerCell, find_ledger_cells
 from annotated_transformer.ledger.facts import load_facts
+from annotated_transformer.ledger.filled import problems_of_filled
 from annotated_transformer.ledger.ledger_page import make_ledger_page
 from annotated_transformer.ledger.outcomes import study_of
 from annotated_transformer.ledger.recorded_runs import (
@@ -23,7 +24,6 @@ from annotated_transformer.ledger.recorded_runs import (
     load_run_records,
     problems_of_run,
 )
-from annotated_transformer.ledger.filled import problems_of_filled
 from annotated_transformer.ledger.rescoring import problems_of_scores
 from annotated_transformer.ledger.rows import Row, Treatment
 from annotated_transformer.ledger.rows_experiments import CONSEQUENCES, SECTIONS, all_rows

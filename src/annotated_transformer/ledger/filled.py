@@ -48,7 +48,7 @@ def score_filled(folder: Path, said: dict[str, Any], corpus: ParallelCorpus) -> 
 
 
 def problems_of_filled(run: RecordedRun, folder: Path, corpora: Path | None = None) -> list[str]:
-    """What the files of translations do not give again, a sentence each; as `problems_of_scores`."""
+    """What the translations do not give again, a sentence each; as `problems_of_scores`."""
     if not (folder / FILLED).exists() or (corpus := corpus_of(run, corpora)) is None:
         return []
     said = json.loads((folder / FILLED).read_text("utf-8"))

@@ -35,7 +35,7 @@ def in_small(preset: str) -> Callable[[], Finding]:
             )
         for one in compare_with_table_3(study):
             if one.printed.preset == preset:
-                return Finding(_text(one), one.verdict not in ("opposite", "only here"))
+                return Finding(_text(one), one.verdict() not in ("opposite", "only here"))
         raise LookupError(f"the study {STUDY} has no whole row {preset}: run it, or look why not.")
 
     return measure
@@ -49,7 +49,7 @@ def _text(one: Comparison) -> str:
         f"match{_perplexity(one.perplexity_effect)} to the base "
         f"({_seeds(len(one.effect.values))}); the paper has {one.printed.bleu} BLEU against "
         f"{base.bleu} and perplexity {one.printed.perplexity:.2f} against {base.perplexity:.2f}: "
-        f"{SAYS[one.verdict]}"
+        f"{SAYS[one.verdict()]}"
     )
 
 
