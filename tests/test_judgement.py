@@ -105,6 +105,7 @@ def test_runs_that_failed_are_counted_and_those_without_figures_not_judged() -> 
 def test_in_words() -> None:
     assert range_in_words(Range(-2, -0.3)) == "-2 to -0.3"
     assert range_in_words(Range(-10, 10)) == "-10 to +10"
+    assert range_in_words(Range(-10, 0)) == "-10 to 0"
     assert range_in_words(Range(None, -5)) == "-5 or less"
     assert range_in_words(Range(8, None)) == "+8 or more"
     assert range_in_words(Range(2, None, "perplexity", "")) == "2 or more"

@@ -115,8 +115,10 @@ def name_of(one: Range) -> str:
 def range_in_words(one: Range) -> str:
     """The borders, for a table: "-2 to -0.3", "-5 or less"; signed where it is a difference."""
     sign = "+" if one.against else ""
-    borders = (one.low, one.high)
-    low, high = (None if border is None else f"{border:{sign}g}" for border in borders)
+    low, high = (
+        None if border is None else f"{border:{sign if border else ''}g}"
+        for border in (one.low, one.high)
+    )
     if low is None or high is None:
         return f"{high} or less" if low is None else f"{low} or more"
     return f"{low} to {high}"
