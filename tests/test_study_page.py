@@ -186,6 +186,16 @@ def test_what_an_expectation_says_in_figures_is_judged(table3: Plan) -> None:
     assert "*held* if the mean" not in make_study_page(load_study("recipe"))  # no ranges there
 
 
+def test_empty_translations_are_counted_where_they_are_kept(table3: Plan, tmp_path: Path) -> None:
+    runs = scored(table3, "base", [(50.0, 52.0, 1.40), (52.0, 54.0, 1.50)])
+    for name, lines in (("base_s0", "ein Hund\n \n\n"), ("base_s1", "ein Hund\n\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "translations.valid.beam4.txt").write_text(lines, "utf-8")
+    page = make_study_page(study_of(table3, runs, tmp_path))
+    assert "  - **51.00** (50.00, 52.00)\n" in page  # of the greedy search none is kept
+    assert "  - **53.00** (52.00, 54.00); empty translations, where kept: 2, 1\n" in page
+
+
 def test_each_search_perplexity_and_the_paper_have_a_column(table3: Plan) -> None:
     runs = scored(table3, "base", [(50.0, 52.0, 1.40), (52.0, 54.0, 1.50)])
     runs += scored(table3, "heads-1", [(20.0, 30.0, 2.00), (20.2, 30.0, 2.20)])

@@ -193,7 +193,10 @@ def _table(study: Study) -> str:
         outcomes = study.of_row(row.name)
         if not outcomes:
             continue
-        cells = [_scores(row, of_beam.get(row.name), outcomes) for of_beam in effects.values()]
+        cells = [
+            _scores(row, of_beam.get(row.name), outcomes) + _empty(outcomes, beam)
+            for beam, of_beam in effects.items()
+        ]
         if mirrors_table3(plan):
             cells += [_figure(study.perplexity(row.name), 2), _of_the_paper(row)]
         else:
@@ -244,6 +247,12 @@ def _scores(row: Row, found: Effect | None, outcomes: Sequence[Outcome]) -> str:
             difference += f" ± {found.margin:.2f}" + ("" if found.decided else ", may be chance")
         mean += f"; {difference}"
     return "; ".join([mean, *told])
+
+
+def _empty(outcomes: Sequence[Outcome], beam: int) -> str:
+    """How many translations of each seed have no word, where they are kept and some have none."""
+    empty = [outcome.empty[beam] for outcome in outcomes if beam in outcome.empty]
+    return f"; empty translations, where kept: {', '.join(map(str, empty))}" if any(empty) else ""
 
 
 def signed(value: float, digits: int) -> str:
