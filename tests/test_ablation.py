@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+import subprocess
 import threading
 import time
 from dataclasses import replace
@@ -37,6 +38,7 @@ from annotated_transformer.cli import main
 from annotated_transformer.cli.train import MODEL_OPTIONS
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.ledger import machine
 from annotated_transformer.ledger.checks import parse_command
 from annotated_transformer.ledger.recorded_runs import load_run_record
 from annotated_transformer.table3 import TABLE_3
@@ -504,13 +506,52 @@ def test_a_record_names_the_commit_that_trained(
     runner = small_runner(tmp_path, told)
     [task] = small_plan().choose(["base"], None)
     with monkeypatch.context() as then:
-        then.setattr(runner_module, "code_version", lambda: {"commit": "a" * 40, "changed": False})
+        version = {"commit": "a" * 40, "changed": False, "last_change": "a" * 40}
+        then.setattr(runner_module, "code_version", lambda: version)
         assert runner.run([task])
     assert load_run_record(runner.records / task.name).code_version["commit"] == "a" * 40
     shutil.rmtree(runner.records)
     with pytest.raises(WorkError):
         runner.run([task])
     assert "begun by commit aaaaaaaaaaaa and the code is" in told[-1]
+
+
+def test_only_what_trains_makes_another_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Figures are built into the package during a study, and pages are committed."""
+
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", "-C", str(tmp_path), *who, *words], check=True, capture_output=True)
+
+    def write(name: str, text: str) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    monkeypatch.setattr(machine, "PACKAGE", tmp_path / "package")
+    assert machine.code_version()["commit"] == ""
+    for name in ("package/errors.py", "package/ablation/outcomes/a.json", "package/ledger/b.py"):
+        write(name, "1")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    first = machine.code_version()
+    assert first["commit"] == first["last_change"] != ""
+    assert first["changed"] is False
+    write("package/ablation/outcomes/a.json", "2")
+    assert machine.code_version() == first
+    write("page.md", "2")
+    git("add", ".")
+    git("commit", "-qm", "a figure and a page")
+    second = machine.code_version()
+    assert second == {**first, "commit": second["commit"]} != first
+    write("package/errors.py", "2")
+    assert machine.code_version() == {**second, "changed": True}
+    git("commit", "-qam", "what trains")
+    third = machine.code_version()
+    assert third["last_change"] == third["commit"] != first["commit"]
 
 
 def test_without_a_repository_nothing_is_trained(

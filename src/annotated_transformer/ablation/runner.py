@@ -169,7 +169,7 @@ class Runner:
             file.write_text(json.dumps(now) + "\n", "utf-8")
             return now
         begun: dict[str, Any] = json.loads(file.read_text("utf-8"))
-        if begun != now:
+        if any(begun.get(name) != now[name] for name in ("changed", "last_change")):
             raise WorkError(
                 f"it was begun by commit {begun['commit'][:12]} and the code is "
                 f"{now['commit'][:12]} now{', changed' if now['changed'] else ''}: check that one "

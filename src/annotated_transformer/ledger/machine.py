@@ -13,6 +13,8 @@ from annotated_transformer.errors import CallError
 from annotated_transformer.training.devices import processor_name
 
 PACKAGE = Path(__file__).resolve().parent.parent
+# Folders of the package by which no model is trained: they may change between the runs of a study.
+NOT_TRAINING = ("ablation/outcomes", "ablation/plans", "exercises", "figures", "ledger")
 PACKAGES = ("annotated-transformer", "torch", "numpy", "tokenizers", "sacrebleu", "sacremoses")
 
 
@@ -45,9 +47,10 @@ def software() -> dict[str, str]:
 
 
 def code_version(stated: str = "") -> dict[str, Any]:
-    """The commit of this package's repository, and whether the package was changed on top of it.
+    """The commit of this package's repository, and whether what trains was changed on top of it.
 
-    The commit is "" where the package does not lie in a repository.
+    `last_change` is the last commit in which what trains was another: runs that agree in it were
+    trained by the same code. The commit is "" where the package does not lie in a repository.
 
     Args:
         stated: a commit to record instead of the one checked out; marked as stated.
@@ -61,9 +64,13 @@ def code_version(stated: str = "") -> dict[str, Any]:
             raise CallError(f"--commit {stated}: the repository has no such commit.")
         return {"commit": commit, "changed": None, "stated": True}
     if not _git("ls-files", "errors.py"):  # installed; a repository around it is another's
-        return {"commit": "", "changed": False}
-    changed = bool(_git("status", "--porcelain", "."))
-    return {"commit": _git("rev-parse", "HEAD"), "changed": changed}
+        return {"commit": "", "changed": False, "last_change": ""}
+    what_trains = [".", *(f":(exclude){folder}" for folder in NOT_TRAINING)]
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "changed": bool(_git("status", "--porcelain", "--", *what_trains)),
+        "last_change": _git("log", "-1", "--format=%H", "--", *what_trains),
+    }
 
 
 def _git(*arguments: str) -> str:
