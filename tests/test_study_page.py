@@ -193,7 +193,8 @@ def test_empty_translations_are_counted_where_they_are_kept(table3: Plan, tmp_pa
         (tmp_path / name / "translations.valid.beam4.txt").write_text(lines, "utf-8")
     page = make_study_page(study_of(table3, runs, tmp_path))
     assert "  - **51.00** (50.00, 52.00)\n" in page  # of the greedy search none is kept
-    assert "  - **53.00** (52.00, 54.00); empty translations, where kept: 2, 1\n" in page
+    assert '"Empty" counts the translations' in page
+    assert "  - **53.00** (52.00, 54.00); empty: 2, 1\n" in page
 
 
 def test_each_search_perplexity_and_the_paper_have_a_column(table3: Plan) -> None:

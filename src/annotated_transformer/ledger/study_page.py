@@ -58,6 +58,12 @@ with other pieces: what can be compared is the direction of a difference, not a 
 """
 
 
+EMPTY = """\
+"Empty" counts the translations of each seed that have no word, where translations are kept and some
+have none.
+"""
+
+
 def study_page(plan: Plan) -> str:
     """The page's name, without its ending."""
     return f"{plan.name}_study"
@@ -101,6 +107,8 @@ def make_study_page(study: Study) -> str:
         "",
         PERPLEXITIES if mirrors_table3(plan) else LOSSES,
     ]
+    if any(any(outcome.empty.values()) for outcome in study.outcomes):
+        parts += [EMPTY]
     parts += [_signatures(study), "", _commits(study), ""]
     if waiting := missing_tasks(study):
         names = ", ".join(f"`{task.name}`" for task in waiting)
@@ -252,7 +260,7 @@ def _scores(row: Row, found: Effect | None, outcomes: Sequence[Outcome]) -> str:
 def _empty(outcomes: Sequence[Outcome], beam: int) -> str:
     """How many translations of each seed have no word, where they are kept and some have none."""
     empty = [outcome.empty[beam] for outcome in outcomes if beam in outcome.empty]
-    return f"; empty translations, where kept: {', '.join(map(str, empty))}" if any(empty) else ""
+    return f"; empty: {', '.join(map(str, empty))}" if any(empty) else ""
 
 
 def signed(value: float, digits: int) -> str:
