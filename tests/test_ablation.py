@@ -285,6 +285,10 @@ def test_without_a_plan_the_rows_are_those_of_table_3(
         ({"low": 2, "of": "median"}, "of the 'median'"),
         ({"low": 2, "of": "lowest"}, "only means are subtracted"),
         ({"low": 2, "figure": "beam"}, "of 'beam', not of score"),
+        ({"low": 2, "figure": "beam 5"}, "of beam 5, by which nothing is scored"),
+        ({"low": 2, "figure": "gain of beam 1"}, "gain of a search over itself"),
+        ({"low": 2, "against": "dropout"}, "against the row itself"),
+        ({"low": "2"}, "no number: '2', None"),
         ({"least": 2}, "a range low, high, figure, against, of"),
     ],
 )

@@ -1,11 +1,14 @@
 """Expectations held against outcomes: what is held, what is open, what was wrong."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from annotated_transformer.ablation.judgement import (
     Judged,
+    failures_of,
+    figure_of,
     judge,
     name_of,
     range_in_words,
@@ -100,6 +103,36 @@ def test_runs_that_failed_are_counted_and_those_without_figures_not_judged() -> 
     runs = (*outcomes("base", (59.0, 60.0, 61.0)), *outcomes("row", (None, None, None)))
     assert judge(Study(plan_of({"high": 0}), runs)) == []
     assert judge(Study(plan_of({"high": 0, "against": "other"}), runs)) == []
+
+
+def test_failed_runs_are_counted_of_a_difference_too() -> None:
+    one = judged((60.0, None, 62.0), low=0)
+    assert (one.missing, failures_of(one)) == (1, "1 of 3 runs failed")
+    assert failures_of(judged((60.0, 61.0, 62.0), low=0)) == ""
+
+
+def test_one_run_against_another_row_is_not_judged() -> None:
+    """Nothing would tell how much seeds differ; against the base all rows together tell."""
+    plan, other = plan_of({"low": 9, "against": "other"}), outcomes("other", (49.0, 50.0, 51.0))
+    assert judge(Study(plan, (*other, *outcomes("row", (60.0,))))) == []
+    runs = (*outcomes("base", (59.0, 61.0)), *outcomes("row", (60.0,)))
+    [one] = judge(Study(plan_of({"low": 9}), runs))
+    assert one.margin > 0
+
+
+def test_a_border_that_the_interval_touches_is_open() -> None:
+    one = judged((60.0, 61.0, 62.0), low=5)
+    touching = replace(one, expected=Range(one.found + one.margin, None))
+    assert touching.judgement == "open"
+    assert replace(one, expected=Range(one.found + one.margin + 1e-9, None)).judgement == "wrong"
+    touching = replace(one, expected=Range(None, one.found - one.margin))
+    assert touching.judgement == "open"
+
+
+def test_a_gain_is_that_over_the_plans_own_search() -> None:
+    plan = replace(plan_of(), beam=4, more_beams=(1,))
+    [outcome] = outcomes("row", (40.0,), gain=3.0)
+    assert figure_of(plan, "gain of beam 1")(outcome) == -3.0
 
 
 def test_in_words() -> None:

@@ -705,18 +705,30 @@ def test_what_a_filled_output_scores_is_computed_again(tmp_path: Path) -> None:
     gaps = ["" if number % 2 else line for number, line in enumerate(ours)]
     (folder / "translations.test.gaps.txt").write_text("\n".join([*gaps, ""]), "utf-8")
     (folder / "reference.txt").write_text("\n".join([*references.target, ""]), "utf-8")
-    said = {"split": "test", "translations": "translations.test.gaps.txt"}
-    said |= {"empty_from": "reference.txt", "protocol": "exact-match"}
     right = sum(
         line == reference or number % 2
         for number, (line, reference) in enumerate(zip(ours, references.target, strict=True))
     )
-    (folder / "filled.json").write_text(json.dumps({**said, "value": right / 10}), "utf-8")
-    assert problems_of_filled(run, folder) == []
+    signature = next(s.signature for s in run.scores if s.protocol == "exact-match")
+
+    def problems(**changed: object) -> list[str]:
+        said = {"split": "test", "translations": "translations.test.gaps.txt"}
+        said |= {"empty_from": "reference.txt", "protocol": "exact-match"}
+        values = {**said, "value": right / 10, "signature": signature, **changed}
+        (folder / "filled.json").write_text(json.dumps(values), "utf-8")
+        return problems_of_filled(run, folder)
+
+    assert problems() == []
     assert filled_score(folder) == right / 10
-    (folder / "filled.json").write_text(json.dumps({**said, "value": 99.9}), "utf-8")
-    (problem,) = problems_of_filled(run, folder)
+    (problem,) = problems(value=99.9)
     assert f"filled.json says 99.9, and its translations give {right / 10}." in problem
+    (problem,) = problems(signature="another")
+    assert "has not the signature" in problem
+    (problem,) = problems(empty_from="nowhere.txt")
+    assert "cannot be computed again" in problem
+    (folder / "reference.txt").write_text("one line\n", "utf-8")
+    (problem,) = problems()
+    assert "names two files of as many lines" in problem
     assert problems_of_filled(run, tmp_path) == []
 
 

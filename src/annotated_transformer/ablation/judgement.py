@@ -21,8 +21,8 @@ class Judged:
         row: whose.
         expected: the range.
         found: the figure; with `expected.against`, its difference to that row's.
-        margin: half the 95 % interval of the difference; 0 where no interval is taken: for a figure
-            itself, and where a row has one run.
+        margin: half the 95 % interval of the difference; 0 for a figure itself, which is in or out,
+            and where no row of the study has two runs.
         missing: how many of the row's runs failed; `found` is of the others.
     """
 
@@ -65,7 +65,8 @@ def judge(study: Study) -> list[Judged]:
 
 
 def judge_range(study: Study, row: Row, expected: Range) -> Judged | None:
-    """One of them; None if the row, or the one it is held against, lacks the figure."""
+    """One of them; None if the row lacks the figure, or if another row that it is held against
+    lacks it or either has one run."""
     values = study.values(figure_of(study.plan, expected.figure))
     if not (own := values.get(row.name)):
         return None
@@ -77,8 +78,9 @@ def judge_range(study: Study, row: Row, expected: Range) -> Judged | None:
     if expected.against == BASE:
         effect = study.effects_in(figure_of(study.plan, expected.figure))[row.name]
         return Judged(row, expected, effect.difference, effect.margin or 0, failed)
-    several = min(len(own), len(others)) > 1
-    margin = welch_margin(own, others) if several else 0
+    if min(len(own), len(others)) < 2:  # nothing would tell how much seeds differ
+        return None
+    margin = welch_margin(own, others)
     return Judged(row, expected, mean(own) - mean(others), margin, failed)
 
 
@@ -97,8 +99,8 @@ def figure_of(plan: Plan, name: str) -> Figure:
         return lambda outcome: outcome.perplexity
     match = FIGURE.fullmatch(name)
     assert match is not None, name  # plans with other figures are refused
-    beam = int(match[2])
-    if match[1] is None:
+    beam = int(match["beam"])
+    if match["gain"] is None:
         return lambda outcome: outcome.scores.get(beam)
     return lambda outcome: (
         outcome.scores[beam] - outcome.scores[plan.beam] if beam in outcome.scores else None
@@ -110,6 +112,11 @@ def name_of(one: Range) -> str:
     of = "" if one.of == "mean" else f"{one.of} "
     against = {"": " itself", BASE: ""}.get(one.against, f" against {one.against}")
     return "" if one == Range(one.low, one.high) else f"{of}{one.figure}{against}"
+
+
+def failures_of(one: Judged) -> str:
+    """How many of the runs are missing from what was found, "" if none."""
+    return f"{one.missing} of {one.row.seeds} runs failed" if one.missing else ""
 
 
 def range_in_words(one: Range) -> str:

@@ -15,7 +15,9 @@ PLANS = Path(__file__).resolve().parent / "plans"
 BASE = "base"  # the row that changes nothing
 PROGRAM = "annotated-transformer"
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
-FIGURE = re.compile(r"score|perplexity|(gain of )?beam ([1-9][0-9]*)")  # of a run, in a Range
+FIGURE = re.compile(
+    r"score|perplexity|(?P<gain>gain of )?beam (?P<beam>[1-9][0-9]*)"
+)  # of a run, in a Range
 
 Options = dict[str, Any]
 
@@ -247,7 +249,8 @@ def read_plan(name: str, values: dict[str, Any]) -> Plan:
             f"the plan {name} is not sound: {error}. A plan has "
             f"{names_of(Plan)}, a row {names_of(Row)}, a range {names_of(Range)}."
         ) from error
-    if problems := problems_of_rows(plan.rows) + problems_of_scoring(plan):
+    problems = problems_of_rows(plan.rows) + problems_of_scoring(plan) + problems_of_ranges(plan)
+    if problems:
         raise CallError(f"the plan {name} is not sound: {' '.join(problems)}")
     return plan
 
@@ -296,28 +299,41 @@ def problems_of_rows(rows: Sequence[Row]) -> list[str]:
     problems += [f"The row {row.name} changes nothing." for row in rows[1:] if not row.change]
     problems += [f"The row {row.name} expects nothing." for row in rows if not row.expect]
     problems += [f"The row {row.name} has {row.seeds} seeds." for row in rows if row.seeds < 1]
-    for row in rows:
-        problems += [
-            f"A range of the row {row.name} {problem}"
-            for one in row.ranges
-            for problem in problems_of_range(one, names)
-        ]
     return problems
 
 
-def problems_of_range(one: Range, names: Collection[str]) -> list[str]:
-    """What keeps a range from being judged, the ends of sentences."""
+def problems_of_ranges(plan: Plan) -> list[str]:
+    """Ranges that nothing could judge, or that nothing could fail, a sentence each."""
+    return [
+        f"A range of the row {row.name} {problem}"
+        for row in plan.rows
+        for one in row.ranges
+        for problem in problems_of_range(one, row, plan)
+    ]
+
+
+def problems_of_range(one: Range, row: Row, plan: Plan) -> list[str]:
+    """What is wrong with a range of a row, the ends of sentences."""
+    borders = [border for border in (one.low, one.high) if border is not None]
     problems = []
-    if one.low is None and one.high is None:
+    if not borders:
         problems.append("has no border.")
-    if one.low is not None and one.high is not None and one.low > one.high:
+    if not all(isinstance(border, int | float) for border in borders):
+        problems.append(f"has a border that is no number: {one.low!r}, {one.high!r}.")
+    elif borders != sorted(borders):
         problems.append(f"begins at {one.low} and ends at {one.high}.")
-    if one.against and one.against not in names:
+    if one.against and one.against not in (other.name for other in plan.rows):
         problems.append(f"is against {one.against!r}, which is no row of the plan.")
+    if one.against == row.name:
+        problems.append("is against the row itself.")
     if one.of not in ("mean", "lowest", "highest"):
         problems.append(f"is of the {one.of!r}, not the mean, the lowest or the highest.")
     if one.of != "mean" and one.against:
         problems.append(f"is of the {one.of} and against a row: only means are subtracted.")
-    if not FIGURE.fullmatch(one.figure):
+    if not (figure := FIGURE.fullmatch(one.figure)):
         problems.append(f"is of {one.figure!r}, not of score, perplexity or a beam.")
+    elif figure["beam"] and int(figure["beam"]) not in (plan.beam, *plan.more_beams):
+        problems.append(f"is of beam {figure['beam']}, by which nothing is scored.")
+    elif figure["gain"] and int(figure["beam"]) == plan.beam:
+        problems.append("is of the gain of a search over itself.")
     return problems

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.data import ParallelCorpus
+from annotated_transformer.errors import CallError
 from annotated_transformer.ledger.recorded_runs import RecordedRun
-from annotated_transformer.ledger.rescoring import corpus_of
+from annotated_transformer.ledger.rescoring import corpus_of, without_versions
 from annotated_transformer.scoring import score_corpus
 
 FILLED = "filled.json"
@@ -36,14 +37,20 @@ def score_filled(folder: Path, said: dict[str, Any], corpus: ParallelCorpus) -> 
         said: the file's contents, of which these are read: `split`; `translations` and
             `empty_from`, names of files beside it; `protocol`.
         corpus: with the references.
+
+    Raises:
+        CallError: if the files cannot be read, or have not one line a reference.
     """
-    ours, others = (
-        (folder / said[name]).read_text("utf-8").split("\n")[:-1]
-        for name in ("translations", "empty_from")
-    )
+    try:
+        ours, others = (
+            (folder / said[name]).read_text("utf-8").split("\n")[:-1]
+            for name in ("translations", "empty_from")
+        )
+        lines = filled(ours, others)
+    except (OSError, ValueError) as error:
+        raise CallError(f"{FILLED} names two files of as many lines: {error}.") from error
     references = corpus[said["split"]].target
-    protocols = [said["protocol"]]
-    [score] = score_corpus(filled(ours, others), references, protocols, corpus.target_language)
+    [score] = score_corpus(lines, references, [said["protocol"]], corpus.target_language)
     return {**said, "value": round(score.value, 2), "signature": score.signature}
 
 
@@ -52,10 +59,16 @@ def problems_of_filled(run: RecordedRun, folder: Path, corpora: Path | None = No
     if not (folder / FILLED).exists() or (corpus := corpus_of(run, corpora)) is None:
         return []
     said = json.loads((folder / FILLED).read_text("utf-8"))
-    again = score_filled(folder, said, corpus)
-    if said["value"] == again["value"]:
-        return []
-    return [
-        f"results/{run.name}: {FILLED} says {said['value']}, and its translations give "
-        f"{again['value']}."
-    ]
+    where = f"results/{run.name}: {FILLED}"
+    try:
+        again = score_filled(folder, said, corpus)
+    except CallError as error:
+        return [f"{where} cannot be computed again: {error}"]
+    problems = []
+    if said["value"] != again["value"]:
+        problems.append(
+            f"{where} says {said['value']}, and its translations give {again['value']}."
+        )
+    if without_versions(said["signature"]) != without_versions(again["signature"]):
+        problems.append(f"{where} has not the signature {again['signature']!r}.")
+    return problems

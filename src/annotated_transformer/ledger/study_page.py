@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from annotated_transformer.ablation.differences import Effect, pooled_deviation
-from annotated_transformer.ablation.judgement import judge, name_of
+from annotated_transformer.ablation.judgement import failures_of, judge, name_of
 from annotated_transformer.ablation.plan import BASE, Plan, Row, Task
 from annotated_transformer.ablation.study import Outcome, Study
 from annotated_transformer.ledger.recorded_runs import RecordedRun
@@ -222,9 +222,9 @@ def _judged(study: Study) -> dict[str, list[str]]:
     """How each row's expectation came out, range by range."""
     judged: dict[str, list[str]] = {}
     for one in judge(study):
-        name = name_of(one.expected)
+        name, failures = name_of(one.expected), failures_of(one)
         told = f"{name}: {one.judgement}" if name else one.judgement
-        judged.setdefault(one.row.name, []).append(told)
+        judged.setdefault(one.row.name, []).append(told + (f" ({failures})" if failures else ""))
     return judged
 
 
