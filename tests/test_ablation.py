@@ -17,13 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotated_transformer.ablation import runner as runner_module
-from annotated_transformer.ablation.differences import (
-    T_975,
-    differences,
-    pooled_deviation,
-    t_975,
-    welch_margin,
-)
+from annotated_transformer.ablation.differences import differences
+from annotated_transformer.ablation.intervals import T_975, pooled_deviation, t_975, welch_margin
 from annotated_transformer.ablation.plan import (
     Plan,
     Row,

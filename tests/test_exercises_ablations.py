@@ -11,17 +11,12 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from annotated_transformer.ablation.differences import t_975, welch_margin
+from annotated_transformer.ablation.intervals import t_975, welch_margin
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.exercises import ablations
 from annotated_transformer.exercises.ablations import read_table3
 from annotated_transformer.exercises.ablations.attention_flops import attention_flops
 from annotated_transformer.exercises.ablations.seed_noise import SEED_NOISE, seed_noise
-from annotated_transformer.exercises.ablations.seed_noise_parts import (
-    SCORES,
-    T_975,
-    welch_freedom,
-)
 from annotated_transformer.exercises.grader.grading import grade_exercise
 from annotated_transformer.table3 import TABLE_3
 
@@ -104,13 +99,6 @@ def test_the_cases_stand_clear_of_the_border() -> None:
         ratios.append(abs(difference) / error)
     assert all(abs(ratio - 2) > 0.01 for ratio in ratios)
     assert any(1.96 < ratio < 2 for ratio in ratios)
-
-
-def test_the_t_factors_of_the_bank_are_those_of_the_package() -> None:
-    assert list(T_975) == [t_975(freedom) for freedom in range(1, len(T_975) + 1)]
-    for a, b in SCORES.values():
-        error = seed_noise(a, b)[1]
-        assert T_975[welch_freedom(a, b) - 1] * error == pytest.approx(welch_margin(a, b))
 
 
 def exact_welch_factor(a: list[float], b: list[float]) -> float:

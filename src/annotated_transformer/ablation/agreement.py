@@ -83,13 +83,13 @@ def compare_with_table_3(study: Study) -> list[Comparison]:
     effects = study.effects()
     in_bleu = study.effects_in(lambda outcome: outcome.bleu.get(study.plan.beam))
     in_perplexity = study.effects_in(lambda outcome: outcome.perplexity)
-    beside = []
+    comparisons = []
     for row in study.plan.rows:
         if row.name == BASE or not row.table3 or row.name not in effects:
             continue
         if not all(outcome.finished for outcome in study.of_row(row.name)):
             continue
-        beside.append(
+        comparisons.append(
             Comparison(
                 table_3_row(row.table3),
                 effects[row.name],
@@ -97,4 +97,4 @@ def compare_with_table_3(study: Study) -> list[Comparison]:
                 in_perplexity.get(row.name),
             )
         )
-    return beside
+    return comparisons

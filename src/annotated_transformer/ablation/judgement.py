@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Literal
 
-from annotated_transformer.ablation.differences import welch_margin
+from annotated_transformer.ablation.intervals import welch_margin
 from annotated_transformer.ablation.plan import BASE, FIGURE, Plan, Range, Row
 from annotated_transformer.ablation.study import Figure, Study
 
 Judgement = Literal["held", "open", "wrong"]
+STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": mean,
+    "lowest": min,
+    "highest": max,
+}
 
 
 @dataclass(frozen=True)
@@ -65,30 +70,25 @@ def judge(study: Study) -> list[Judged]:
 
 
 def judge_range(study: Study, row: Row, expected: Range) -> Judged | None:
-    """One of them; None if the row lacks the figure, or if another row that it is held against
-    lacks it or either has one run."""
-    values = study.values(figure_of(study.plan, expected.figure))
-    if not (own := values.get(row.name)):
+    """One of them; None if the row, or the one that it is held against, lacks the figure.
+
+    Also None where a row of one run is held against another than the base: nothing would tell how
+    much seeds differ.
+    """
+    figure = figure_of(study.plan, expected.figure)
+    values = study.values(figure)
+    own, others = (values.get(name, []) for name in (row.name, expected.against))
+    if not own or (expected.against and not others):
         return None
     failed = sum(not outcome.finished for outcome in study.of_row(row.name))
     if not expected.against:
         return Judged(row, expected, STATISTICS[expected.of](own), 0, failed)
-    if not (others := values.get(expected.against)):
-        return None
     if expected.against == BASE:
-        effect = study.effects_in(figure_of(study.plan, expected.figure))[row.name]
+        effect = study.effects_in(figure)[row.name]
         return Judged(row, expected, effect.difference, effect.margin or 0, failed)
-    if min(len(own), len(others)) < 2:  # nothing would tell how much seeds differ
+    if min(len(own), len(others)) < 2:
         return None
-    margin = welch_margin(own, others)
-    return Judged(row, expected, mean(own) - mean(others), margin, failed)
-
-
-STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
-    "mean": mean,
-    "lowest": min,
-    "highest": max,
-}
+    return Judged(row, expected, mean(own) - mean(others), welch_margin(own, others), failed)
 
 
 def figure_of(plan: Plan, name: str) -> Figure:

@@ -15,9 +15,8 @@ PLANS = Path(__file__).resolve().parent / "plans"
 BASE = "base"  # the row that changes nothing
 PROGRAM = "annotated-transformer"
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
-FIGURE = re.compile(
-    r"score|perplexity|(?P<gain>gain of )?beam (?P<beam>[1-9][0-9]*)"
-)  # of a run, in a Range
+# Of a run, as a Range names it.
+FIGURE = re.compile(r"score|perplexity|(?P<gain>gain of )?beam (?P<beam>[1-9][0-9]*)")
 
 Options = dict[str, Any]
 
@@ -117,7 +116,7 @@ class Plan:
         of_the_paper = [
             row
             for row in self.rows
-            if row.table3 and (row.table3 == name or (len(name) == 1 and row.table3[0] == name))
+            if row.table3 and name in (row.table3, row.table3.rstrip("0123456789"))
         ]
         return of_the_paper or [self.row(name)]
 
@@ -181,8 +180,12 @@ class Task:
         if "threads" in self.plan.options:
             options["threads"] = self.plan.options["threads"]
         if self.keeps(beam):
-            options["output"] = f"{run_dir}.{self.kept_as(beam)}.txt"
+            options["output"] = self.translations(run_dir, beam)
         return ["evaluate", "--run-dir", run_dir, *words_of(options)]
+
+    def translations(self, run_dir: str, beam: int) -> str:
+        """The file of a search's translations, if they are kept."""
+        return f"{run_dir}.{self.kept_as(beam)}.txt"
 
     def kept_as(self, beam: int) -> str:
         """What files of translations are called after: "valid", or "valid.beam4" beside it."""
@@ -247,7 +250,8 @@ def read_plan(name: str, values: dict[str, Any]) -> Plan:
     except (TypeError, KeyError) as error:
         raise CallError(
             f"the plan {name} is not sound: {error}. A plan has "
-            f"{names_of(Plan)}, a row {names_of(Row)}, a range {names_of(Range)}."
+            f"{names_of(Plan).removeprefix('name, ')}, a row {names_of(Row)}, a range "
+            f"{names_of(Range)}."
         ) from error
     problems = problems_of_rows(plan.rows) + problems_of_scoring(plan) + problems_of_ranges(plan)
     if problems:
@@ -262,8 +266,8 @@ def read_row(values: dict[str, Any]) -> Row:
 
 
 def names_of(kind: type) -> str:
-    """The fields that one may give, for a message."""
-    return ", ".join(field.name for field in fields(kind) if field.name != "name" or kind is Row)
+    """The fields, for a message."""
+    return ", ".join(field.name for field in fields(kind))
 
 
 def problems_of_scoring(plan: Plan) -> list[str]:

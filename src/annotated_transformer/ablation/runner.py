@@ -204,13 +204,12 @@ class Runner:
         if self.stopped_by:
             return False
         self.work.mkdir(parents=True, exist_ok=True)
-        self.said_before[task.name] = (
-            self.log(task).stat().st_size if self.log(task).exists() else 0
-        )
+        log_file = self.log(task)
+        self.said_before[task.name] = log_file.stat().st_size if log_file.exists() else 0
         where = ["--data-dir", str(self.data_dir)] if self.data_dir else []
         with (
-            open(self.log(task), "ab") as log,
-            open(output or self.log(task), "wb" if output else "ab") as out,
+            open(log_file, "ab") as log,
+            open(output or log_file, "wb" if output else "ab") as out,
             subprocess.Popen(
                 [sys.executable, "-m", "annotated_transformer.cli", *words, *where],
                 stdin=subprocess.DEVNULL,
@@ -228,7 +227,7 @@ class Runner:
 
     def translations(self, task: Task, beam: int) -> Path:
         """Where the translations of a search go, if they are kept."""
-        return self.work / f"{task.name}.{task.kept_as(beam)}.txt"
+        return Path(task.translations(str(self.work / task.name), beam))
 
     def log(self, task: Task) -> Path:
         """Where a task's messages go."""

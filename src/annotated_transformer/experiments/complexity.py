@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from annotated_transformer.ablation.differences import t_975
+from annotated_transformer.ablation.intervals import t_975
 from annotated_transformer.experiments.layers_compared import Layer
 from annotated_transformer.restricted import restricted_attention
 from annotated_transformer.training.devices import wait_for

@@ -12,7 +12,7 @@ from typing import Any
 from annotated_transformer.data import ParallelCorpus
 from annotated_transformer.errors import CallError
 from annotated_transformer.ledger.recorded_runs import RecordedRun
-from annotated_transformer.ledger.rescoring import corpus_of, without_versions
+from annotated_transformer.ledger.rescoring import corpus_of, read_translations, without_versions
 from annotated_transformer.scoring import score_corpus
 
 FILLED = "filled.json"
@@ -43,8 +43,7 @@ def score_filled(folder: Path, said: dict[str, Any], corpus: ParallelCorpus) -> 
     """
     try:
         ours, others = (
-            (folder / said[name]).read_text("utf-8").split("\n")[:-1]
-            for name in ("translations", "empty_from")
+            read_translations(folder / said[name]) for name in ("translations", "empty_from")
         )
         lines = filled(ours, others)
     except (OSError, ValueError) as error:

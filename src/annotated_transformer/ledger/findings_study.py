@@ -53,8 +53,8 @@ def _text(one: Comparison) -> str:
     )
 
 
-def _perplexity(found: Effect | None) -> str:
-    return "" if found is None else f" and perplexity {found.difference:+.2f}"
+def _perplexity(effect: Effect | None) -> str:
+    return "" if effect is None else f" and perplexity {effect.difference:+.2f}"
 
 
 def _seeds(count: int) -> str:

@@ -7,7 +7,7 @@ from annotated_transformer.ablation.plan import Plan, Task
 from annotated_transformer.ablation.study import Outcome, Study
 from annotated_transformer.ledger.filled import filled_score
 from annotated_transformer.ledger.recorded_runs import RecordedRun
-from annotated_transformer.ledger.rescoring import corpus_of
+from annotated_transformer.ledger.rescoring import corpus_of, read_translations
 
 BLEU = "cased"  # sacreBLEU's default
 
@@ -63,7 +63,7 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
 def kept_lines(task: Task, records: Path, beam: int) -> list[str] | None:
     """The translations of a search, one a line; None if they are not kept."""
     kept = records / task.name / f"translations.{task.kept_as(beam)}.txt"
-    return kept.read_text("utf-8").split("\n")[:-1] if kept.exists() else None
+    return read_translations(kept) if kept.exists() else None
 
 
 def empty_translations(task: Task, records: Path) -> dict[int, int]:

@@ -70,7 +70,7 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
     if not protocols:
         yield f"{where} has translations and no score."
         return
-    ours = path.read_text("utf-8").split("\n")[:-1]
+    ours = read_translations(path)
     try:
         again = score_corpus(ours, corpus[split].target, protocols, corpus.target_language)
     except CallError as error:
@@ -85,6 +85,11 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
             yield f"{where}: its {score.name} score is {said}, and its translations give {value}."
         elif without_versions(values[value]) != without_versions(score.signature):
             yield f"{where}: its {score.name} score has not the signature {score.signature!r}."
+
+
+def read_translations(path: Path) -> list[str]:
+    """The lines of a file of translations, empty ones too, each ended by a line feed alone."""
+    return path.read_text("utf-8").split("\n")[:-1]
 
 
 def without_versions(signature: str) -> str:

@@ -3,7 +3,8 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from annotated_transformer.ablation.differences import Effect, pooled_deviation
+from annotated_transformer.ablation.differences import Effect
+from annotated_transformer.ablation.intervals import pooled_deviation
 from annotated_transformer.ablation.judgement import failures_of, judge, name_of
 from annotated_transformer.ablation.plan import BASE, Plan, Row, Task
 from annotated_transformer.ablation.study import Outcome, Study
@@ -235,24 +236,24 @@ def _headings(plan: Plan) -> list[str]:
     return ["Score, difference", *others, *measured, "CPU minutes"]
 
 
-def _scores(row: Row, found: Effect | None, outcomes: Sequence[Outcome]) -> str:
+def _scores(row: Row, effect: Effect | None, outcomes: Sequence[Outcome]) -> str:
     """The mean, its difference to the base with the margin, and how many failed.
 
     Where some failed, the others are a choice of the lucky: they get no difference.
     """
     failed = sum(not outcome.finished for outcome in outcomes)
     told = [f"{failed} of {len(outcomes)} failed"] if failed else []
-    if found is None:
+    if effect is None:
         return told[0] if told else "not scored"
-    mean = f"**{found.mean:.2f}**"
-    if len(found.values) > 1:
-        mean += f" ({', '.join(f'{value:.2f}' for value in found.values)})"
+    mean = f"**{effect.mean:.2f}**"
+    if len(effect.values) > 1:
+        mean += f" ({', '.join(f'{value:.2f}' for value in effect.values)})"
     if failed:
         mean += " where it ended well"
     elif row.change:
-        difference = signed(found.difference, 2)
-        if found.margin is not None:
-            difference += f" ± {found.margin:.2f}" + ("" if found.decided else ", may be chance")
+        difference = signed(effect.difference, 2)
+        if effect.margin is not None:
+            difference += f" ± {effect.margin:.2f}" + ("" if effect.decided else ", may be chance")
         mean += f"; {difference}"
     return "; ".join([mean, *told])
 

@@ -6,18 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from annotated_transformer.ablation.intervals import t_975, welch_freedom
 from annotated_transformer.exercises.ablations.seed_noise_decisions import MORE_DECISIONS
 from annotated_transformer.exercises.ablations.seed_noise_parts import (
     MORE_DIFFERENCES,
     MORE_ERRORS,
     SCORES,
-    T_975,
     Number,
     Scores,
     difference_of_means,
     paired_error,
     standard_error,
-    welch_freedom,
 )
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 from annotated_transformer.exercises.faults import Fault, single, together, told_apart
@@ -159,7 +158,7 @@ def _paired(a: Scores, b: Scores) -> Any:
 
 def _by_t_factor(a: Scores, b: Scores, freedom: Callable[[Scores, Scores], int]) -> Any:
     d, se, _ = _noise(a, b)
-    return d, se, abs(d) > T_975[freedom(a, b) - 1] * se
+    return d, se, abs(d) > t_975(freedom(a, b)) * se
 
 
 def _against_single_runs(a: Scores, b: Scores, of_b: bool) -> Any:

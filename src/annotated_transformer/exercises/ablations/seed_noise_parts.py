@@ -35,12 +35,6 @@ SCORES: dict[str, tuple[Scores, Scores]] = {  # the inputs, by which the mistake
     ),
     "scores of a perfect toy task": ([99.0, 98.4, 98.9], [98.8, 99.0, 98.5, 98.3, 99.1]),
 }
-# Student's t with 1, 2, ... degrees of freedom, as in `ablation/differences.py`: importing that
-# reads plans and loads sacreBLEU, for which a check should not wait.
-T_975 = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447),
-    *(2.365, 2.306, 2.262, 2.228, 2.201, 2.179),
-)
 
 
 def difference_of_means(a: Scores, b: Scores) -> float:
@@ -57,13 +51,6 @@ def paired_error(a: Scores, b: Scores) -> float:
     """Of the mean difference of run and run, the longer list cut off."""
     differences = [x - y for x, y in zip(a, b, strict=False)]
     return statistics.stdev(differences) / math.sqrt(len(differences))
-
-
-def welch_freedom(a: Scores, b: Scores) -> int:
-    """Welch's degrees of freedom, rounded down."""
-    parts = [(statistics.variance(scores) / len(scores), len(scores) - 1) for scores in (a, b)]
-    squared = sum(part for part, _ in parts) ** 2
-    return max(1, math.floor(squared / sum(part**2 / less_one for part, less_one in parts)))
 
 
 def _less_one_twice(a: Scores, b: Scores) -> float:
