@@ -18,7 +18,7 @@ def resident():
         return int(statm.read().split()[1]) * resource.getpagesize()
 torch.ones(40 << 18)  # 40 MiB; what the first tensor of a process loads is not counted
 before = resident()
-for _ in range(3):
+for _ in range(12):
     largest = torch.ones(80 << 18)  # 80 MiB
     during = resident()
     del largest
@@ -38,7 +38,9 @@ def test_freed_blocks_stay_with_the_process_and_serve_again() -> None:
         return during, after
 
     during, after = held("keep")
-    assert 30 * MIB < during < 150 * MIB  # three of 80 MiB were made; the 40 may serve or not
+    # Twelve of 80 MiB were made, 960 in all. The 40 may serve or not, and a small block that comes
+    # to lie behind a large one can keep it from serving at once.
+    assert 30 * MIB < during < 4 * 80 * MIB
     assert after > during - 10 * MIB
     during, after = held("leave")
     assert 70 * MIB < during < 100 * MIB
