@@ -22,6 +22,8 @@ from annotated_transformer.decoding import (
     top_k,
 )
 from annotated_transformer.incremental import PrefixDecoder
+from annotated_transformer.likelihood import log_probability
+from annotated_transformer.sampling import sample_decode
 from annotated_transformer.transformer import Transformer
 
 PAD, BOS, EOS = 0, 1, 2
@@ -459,6 +461,37 @@ def test_the_log_probability_is_the_models():
             total = log_probabilities.gather(2, tokens[:, 1:, None]).sum().item()
             assert hypothesis.log_probability == pytest.approx(total)
             assert hypothesis.score == pytest.approx(penalised(hypothesis.tokens, total, 0.6))
+
+
+def test_the_log_probability_of_a_translation_needs_no_search():
+    """Every translation's is the sum over its tokens; without a banned one the others share its."""
+    model, [row] = toy_model(), some_sources()[:1].tolist()
+    source = [token for token in row if token != PAD]
+    tokens = [BOS, 4, 6, EOS]
+    with torch.no_grad():
+        logits = model(torch.tensor([source]), torch.tensor([tokens[:-1]]))[0]  # (3, vocab)
+    probabilities = logits.softmax(-1)
+    expected = sum(math.log(probabilities[at, token]) for at, token in enumerate(tokens[1:]))
+    assert log_probability(model, source, tokens) == pytest.approx(expected)
+    left = 1 - probabilities[:, 5]
+    expected -= float(left.log().sum())
+    assert log_probability(model, source, tokens, banned=[5]) == pytest.approx(expected)
+
+
+def test_no_sentence_has_no_translation():
+    model, nothing = toy_model(), some_sources()[:0]
+    assert beam_search(model, nothing) == []
+    assert greedy_decode(model, nothing).shape == (0, 1)
+    assert sample_decode(model, nothing).shape == (0, 1)
+
+
+@pytest.mark.parametrize("search_one_by_one", [greedy_decode, sample_decode])
+def test_weights_that_are_no_numbers_are_a_sentence(search_one_by_one):
+    model = toy_model()
+    with torch.no_grad():
+        model.projection.weight.fill_(math.nan)
+    with pytest.raises(FloatingPointError, match="output is not a number"):
+        search_one_by_one(model, some_sources(), max_extra=MAX_EXTRA)
 
 
 def some_prefixes() -> Tensor:

@@ -42,6 +42,17 @@ def evaluate(run_dir, capsys, *options: str) -> dict:
     return report
 
 
+def test_an_interval_of_another_count_is_refused(run_dir, capsys, monkeypatch):
+    """As if a release of sacreBLEU cut words otherwise than this package counts them."""
+    scoring = "annotated_transformer.scoring"
+    monkeypatch.setattr(f"{scoring}.words_13a", list)  # letters for words
+    assert main(["evaluate", "--run-dir", str(run_dir)]) == 1
+    said = capsys.readouterr().err
+    assert "cased: sacreBLEU" in said
+    assert "--bootstrap 0" in said
+    assert main(["evaluate", "--run-dir", str(run_dir), "--bootstrap", "0"]) == 0
+
+
 def test_the_report_is_that_of_the_translations(run_dir, capsys, tmp_path):
     report = evaluate(run_dir, capsys, "--output", str(tmp_path / "out.de"))
     translations = (tmp_path / "out.de").read_text("utf-8").splitlines()

@@ -7,14 +7,14 @@ from sacrebleu.metrics.bleu import BLEU
 from sacremoses import MosesTokenizer
 
 from annotated_transformer.bleu import corpus_bleu
-from annotated_transformer.errors import CallError
+from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.forensics import (
     PROTOCOLS_IN_USE,
     lower_ascii,
     score_under_every_protocol,
     split_compounds,
 )
-from annotated_transformer.scoring import lower_tokenised_bleu
+from annotated_transformer.scoring import lower_tokenised_bleu, signature_of
 
 REFERENCES = [
     "Ein Mann mit rot-weißem Hut liest die „Zeitung“, sagt er.",
@@ -118,6 +118,14 @@ def test_every_protocol_has_its_own_signature_and_says_who_uses_it(scores):
             score.signature,
         )
         assert score.used_by.endswith(".")
+
+
+def test_a_signature_without_a_field_is_refused():
+    """Not left as it is: two protocols would be signed alike."""
+    metric = BLEU(tokenize="none", force=True, references=[["a b c d"]])
+    assert "|tok:spaces|" in signature_of(metric, tok="spaces")
+    with pytest.raises(WorkError, match="which has no field words"):
+        signature_of(metric, words="spaces")
 
 
 def test_unequal_line_counts_are_a_sentence():

@@ -140,6 +140,18 @@ def test_weights_that_are_not_numbers_are_a_sentence(run_dir):
         translate_sentences(model, vocabulary, ["a dog"])
 
 
+def test_cross_attention_is_without_dropout(run_dir):
+    model, vocabulary, _ = load_run(run_dir)
+    [[translation]] = nbest_translations(model, vocabulary, ["a dog"])
+    expected = cross_attention(model, vocabulary, "a dog", translation)
+    model.train()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.5
+    assert cross_attention(model, vocabulary, "a dog", translation) == expected
+    assert model.training
+
+
 def test_cross_attention_has_a_distribution_for_every_piece(trained):
     model, vocabulary = trained
     [[translation]] = nbest_translations(model, vocabulary, ["two dogs run ."])

@@ -76,13 +76,26 @@ def search(
     pool's nbest; the result is the same as if they had been followed to the limit. One whose logits
     are no numbers at some step has no hypothesis at all.
 
+    In shapes, live is how many sentences are still being searched.
+
     Args:
         decoder: gives the logits, and follows the search as it re-ranks.
         limits: how many tokens each sentence may get.
+        beam_size: how many beginnings of each sentence are kept.
+        alpha: of the length penalty.
+        nbest: how many hypotheses of each sentence are wanted.
+        bos_id: with which every hypothesis begins.
+        eos_id: with which it ends.
         never: tokens that are not generated.
         forced: (batch, n_prefix), what each sentence must begin with; FREE where it need not.
+        watch: is told each step of the search of each sentence (`beam_steps.SearchStep`).
+        device: where the decoder's logits are.
 
-    Other arguments, output and errors as in `beam_search`.
+    Returns:
+        For each sentence its nbest hypotheses, best first; fewer if the search met fewer.
+
+    Raises:
+        ValueError: if beam_size or nbest is below 1, or alpha below 0.
     """
     if len(limits) == 0:
         return []
@@ -92,40 +105,55 @@ def search(
             "must be at least 1 and alpha at least 0."
         )
     pools = [Pool(limit, alpha, nbest) for limit in limits]
-    live = list(range(len(limits)))  # the sentences that are still being searched
+    searching = list(range(len(limits)))  # the sentences that are still being searched
     # A beam begins with one hypothesis, bos, and is full as soon as there are enough extensions.
     prefixes = torch.full((len(limits), 1, 1), bos_id, device=device)  # (live, beam, length)
     totals = torch.zeros(len(limits), 1, device=device)  # (live, beam); an empty place has -inf
     for length in count(1):
         logits = decoder.next_logits(prefixes)  # (live, beam, vocab)
-        must_be = None if forced is None or length > forced.shape[1] else forced[live, length - 1]
-        candidates, reached = extensions(logits, totals, beam_size, never, must_be)
-        reached_by_all = reached.flatten(1)  # (live, beam * k)
-        totals, best = reached_by_all.topk(min(beam_size, reached_by_all.shape[1]))  # (live, beam)
+        must_be = (
+            None if forced is None or length > forced.shape[1] else forced[searching, length - 1]
+        )
+        candidates, extended = extensions(logits, totals, beam_size, never, must_be)
+        of_sentence = extended.flatten(1)  # (live, beam * k)
+        totals, best = of_sentence.topk(min(beam_size, of_sentence.shape[1]))  # (live, beam)
         parents = best // candidates.shape[-1]  # (live, beam)
         tokens = candidates.flatten(1).gather(1, best)  # (live, beam)
         past = prefixes.gather(1, parents[..., None].expand(-1, -1, length))
         lengthened = torch.cat([past, tokens[..., None]], dim=-1)  # (live, beam, 1 + length)
 
-        at_limit = torch.tensor([length >= limits[sentence] for sentence in live], device=device)
+        at_limit = torch.tensor(
+            [length >= limits[sentence] for sentence in searching], device=device
+        )
         ended = (tokens == eos_id) | at_limit[:, None]  # (live, beam)
         ended &= totals > -math.inf
         for row, place in ended.nonzero().tolist():
-            pools[live[row]].add(lengthened[row, place].tolist(), float(totals[row, place]))
+            pools[searching[row]].add(lengthened[row, place].tolist(), float(totals[row, place]))
         totals = totals.masked_fill(ended, -math.inf)
 
-        most = totals.amax(dim=-1).tolist()  # (live,)
-        for row, total in enumerate(most):
+        best_live = totals.amax(dim=-1).tolist()  # (live,)
+        for row, total in enumerate(best_live):
             if math.isnan(total):  # the model has stopped giving numbers: what it gave is no result
-                pools[live[row]].best.clear()
-        goes_on = [row for row in range(len(live)) if pools[live[row]].can_change(most[row])]
+                pools[searching[row]].best.clear()
+        goes_on = [
+            row for row in range(len(searching)) if pools[searching[row]].can_change(best_live[row])
+        ]
         if watch is not None:
-            tables = (prefixes, candidates, reached, best, ended)
-            for step in steps_of(live, tables, goes_on, length_penalty(length, alpha)):
+            steps = steps_of(
+                searching,
+                prefixes=prefixes,
+                candidates=candidates,
+                extended=extended,
+                best=best,
+                ended=ended,
+                goes_on=goes_on,
+                penalty=length_penalty(length, alpha),
+            )
+            for step in steps:
                 watch(step)
         if not goes_on:
             break
-        live = [live[row] for row in goes_on]
+        searching = [searching[row] for row in goes_on]
         rows = torch.tensor(goes_on, device=device)
         prefixes, totals = lengthened[rows], totals[rows]
         decoder.select(rows, parents[rows])
@@ -203,8 +231,8 @@ def top_k(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
     The values are those of x.topk(k); of equal ones other columns may be named. Faster on long
     rows, on a CPU about twice for a vocabulary of 10,000 and a beam of 4 (benchmarks/README.md):
-    the k largest lie in the k blocks of columns with the
-    largest maxima (or in the few columns left over), and maxima are cheap.
+    the k largest lie in the k blocks of columns with the largest maxima (or in the few columns left
+    over), and maxima are cheap.
     """
     n = x.shape[1]
     whole = n - n % BLOCK

@@ -53,26 +53,34 @@ Watch = Callable[[SearchStep], object]
 
 
 def steps_of(
-    live: Sequence[int],
-    tables: tuple[Tensor, Tensor, Tensor, Tensor, Tensor],
+    searching: Sequence[int],
+    *,
+    prefixes: Tensor,
+    candidates: Tensor,
+    extended: Tensor,
+    best: Tensor,
+    ended: Tensor,
     goes_on: Sequence[int],
     penalty: float,
 ) -> Iterator[SearchStep]:
     """What a search knows after a step, put in words for each sentence.
 
     Args:
-        live: the sentences of the rows.
-        tables: the hypotheses before the step (live, beam, length); each one's best next tokens
-            (live, beam, k); the log-probabilities with them (live, beam, k), minus infinity where
-            there is no hypothesis; which of a sentence's beam * k extensions are its best
-            (live, beam); which of these ended, bool (live, beam).
+        searching: the sentences of the rows.
+        prefixes: the hypotheses before the step (live, beam, length).
+        candidates: the best next tokens of each (live, beam, k).
+        extended: the log-probabilities with them (live, beam, k), minus infinity where there is no
+            hypothesis.
+        best: which of a sentence's beam * k extensions are its best (live, beam).
+        ended: which of these ended, bool (live, beam).
         goes_on: the rows that are searched further.
         penalty: the length penalty of this length.
     """
-    prefixes, tokens, totals, best, ended = (table.tolist() for table in tables)
-    for row, sentence in enumerate(live):
+    before, tokens, totals = prefixes.tolist(), candidates.tolist(), extended.tolist()
+    for row, sentence in enumerate(searching):
         k = len(tokens[row][0])
-        did_end = dict(zip(best[row], ended[row], strict=True))  # of the best: did it end
+        # of the best: did it end
+        did_end = dict(zip(best[row].tolist(), ended[row].tolist(), strict=True))
         considered = []
         for parent, places in enumerate(zip(tokens[row], totals[row], strict=True)):
             for rank, (token, total) in enumerate(zip(*places, strict=True)):
@@ -83,7 +91,7 @@ def steps_of(
                 if place in did_end:
                     still: Fate = "kept" if row in goes_on else "abandoned"
                     fate = "ended" if did_end[place] else still
-                path = (*prefixes[row][parent], token)
+                path = (*before[row][parent], token)
                 considered.append(Extension(path, total, total / penalty, fate))
         considered.sort(key=lambda extension: -extension.log_probability)
-        yield SearchStep(sentence, tables[0].shape[-1], tuple(considered))
+        yield SearchStep(sentence, prefixes.shape[-1], tuple(considered))

@@ -8,6 +8,9 @@ Attention = Literal["scaled-dot-product", "dot-product", "additive"]
 Norm = Literal["post", "pre", "none"]
 Positions = Literal["sinusoidal", "learned", "none"]
 
+BEAM_SIZE, ALPHA = 4, 0.6  # of the search for a translation (section 6.1)
+MAX_EXTRA = 50  # a translation has at most so many tokens more than its source (section 6.1)
+
 LARGEST = 10**9  # of any size of a model: far more than a machine can hold
 
 # What a preset's name may change, in the paper's symbols: "base/h=1", "base/N=2,d_ff=1024".

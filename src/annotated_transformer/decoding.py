@@ -22,9 +22,14 @@ from annotated_transformer.beam import (
     top_k,
 )
 from annotated_transformer.beam_steps import Watch
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA, TransformerConfig
 from annotated_transformer.incremental import CachedDecoder, PrefixDecoder
 from annotated_transformer.transformer import Transformer, evaluation_mode
+
+NO_NUMBER = (
+    "the model's output is not a number: its weights are damaged, or the run diverged; use an "
+    "earlier checkpoint or train anew."
+)
 
 __all__ = [
     "Hypothesis",
@@ -42,7 +47,7 @@ __all__ = [
 def greedy_decode(
     model: Transformer,
     src: Tensor,
-    max_extra: int = 50,
+    max_extra: int = MAX_EXTRA,
     use_cache: bool = True,
     prefix: Tensor | None = None,
 ) -> Tensor:
@@ -59,6 +64,7 @@ def greedy_decode(
 
     Raises:
         ValueError: if prefix is refused (`forced_tokens`).
+        FloatingPointError: if the model's output is not a number.
     """
     return one_by_one(model, src, most_probable, max_extra, use_cache, prefix)
 
@@ -72,7 +78,7 @@ def one_by_one(
     model: Transformer,
     src: Tensor,
     choose: Callable[[Tensor], Tensor],
-    max_extra: int = 50,
+    max_extra: int = MAX_EXTRA,
     use_cache: bool = True,
     prefix: Tensor | None = None,
 ) -> Tensor:
@@ -82,19 +88,23 @@ def one_by_one(
         choose: from the logits (live, vocab) of the sentences not yet ended to a token each,
             (live,). Padding and bos stand at minus infinity: they are not to be chosen.
 
-    Other arguments, output and errors as in `greedy_decode`.
+    Other arguments, output and errors as in `greedy_decode`; no sentence gives (0, 1).
     """
     config = model.config
+    if len(src) == 0:
+        return torch.full((0, 1), config.bos_id, device=src.device)
     with evaluation_mode(model):
         limits = length_limits(src, config.pad_id, max_extra)
         forced = forced_tokens(prefix, limits, config)
         decoder = incremental_decoder(model, src, 1, use_cache)
-        live = torch.arange(len(src), device=src.device)  # (live,) the sentences not yet ended
+        live = torch.arange(len(src), device=src.device)  # (live,), the sentences not yet ended
         longest = torch.tensor(limits, device=src.device)  # (batch,)
         output = torch.full((len(src), 1), config.bos_id, device=src.device)  # (batch, length)
         for length in count(1):
             logits = decoder.next_logits(output[live, None])[:, 0]  # (live, vocab)
             logits[:, [config.pad_id, config.bos_id]] = -math.inf
+            if logits.isnan().any():
+                raise FloatingPointError(NO_NUMBER)
             token = choose(logits)  # (live,)
             if forced is not None and length <= forced.shape[1]:
                 must_be = forced[live, length - 1]  # (live,)
@@ -114,9 +124,9 @@ def one_by_one(
 def beam_search(
     model: Transformer,
     src: Tensor,
-    beam_size: int = 4,
-    alpha: float = 0.6,
-    max_extra: int = 50,
+    beam_size: int = BEAM_SIZE,
+    alpha: float = ALPHA,
+    max_extra: int = MAX_EXTRA,
     nbest: int = 1,
     use_cache: bool = True,
     prefix: Tensor | None = None,

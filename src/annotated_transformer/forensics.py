@@ -20,7 +20,12 @@ from typing import Literal
 from sacrebleu.metrics.bleu import BLEU
 from sacremoses import MosesTokenizer
 
-from annotated_transformer.scoring import Score, check_line_counts, lower_tokenised_bleu
+from annotated_transformer.scoring import (
+    Score,
+    check_line_counts,
+    lower_tokenised_bleu,
+    signature_of,
+)
 
 Case = Literal["mixed", "lc", "lc-ascii"]
 Cutter = Callable[[str], str]  # a line -> its words between spaces
@@ -160,11 +165,10 @@ def score_under(
         force=True,
     )
     value = metric.corpus_score(list(map(prepare, hypotheses)), [list(map(prepare, references))])
-    signature = str(metric.get_signature())
-    if not by_sacrebleu:
-        signature = signature.replace("tok:none", f"tok:{token_signature(protocol, language)}")
+    prepared = {} if by_sacrebleu else {"tok": token_signature(protocol, language)}
     if protocol.case == "lc-ascii":
-        signature = signature.replace("case:mixed", "case:lc-ascii")
+        prepared["case"] = "lc-ascii"
+    signature = signature_of(metric, **prepared)
     return ProtocolScore(protocol.name, value.score, signature, protocol.used_by)
 
 

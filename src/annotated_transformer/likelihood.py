@@ -4,7 +4,7 @@ Validation during training and `annotated-transformer evaluate` both measure her
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -62,6 +62,28 @@ def teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Te
     answers = labels[real].to(model.device, non_blocking=True)
     real = real.to(model.device, non_blocking=True)
     return hidden.flatten(0, 1).index_select(0, real), answers
+
+
+@torch.inference_mode()
+def log_probability(
+    model: Transformer, source: Sequence[int], tokens: Sequence[int], banned: Sequence[int] = ()
+) -> float:
+    """The log-probability that a model gives a whole translation, in nats.
+
+    With it a wrong translation is blamed: where the model finds the reference more probable than
+    what a search returned, the search has erred; otherwise the model.
+
+    Args:
+        source: its tokens, eos last.
+        tokens: the translation's, bos first; all after bos count, eos too.
+        banned: tokens that have no probability, the others sharing theirs.
+    """
+    given = torch.tensor([list(source)], device=model.device)  # (1, n_src)
+    written = torch.tensor([list(tokens)], device=model.device)  # (1, n_tgt + 1)
+    with evaluation_mode(model):
+        logits = model(given, written[:, :-1])  # (1, n_tgt, vocab)
+    logits[..., list(banned)] = -math.inf
+    return float(logits.log_softmax(-1).gather(2, written[:, 1:, None]).sum())
 
 
 @torch.no_grad()  # not inference_mode: training goes on afterwards with what is cached here

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.attention import softmax
+from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.decoding import one_by_one
 from annotated_transformer.transformer import Transformer
 
@@ -23,7 +24,7 @@ def sample_decode(
     top_k: int | None = None,
     top_p: float | None = None,
     generator: torch.Generator | None = None,
-    max_extra: int = 50,
+    max_extra: int = MAX_EXTRA,
     use_cache: bool = True,
     prefix: Tensor | None = None,
 ) -> Tensor:

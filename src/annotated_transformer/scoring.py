@@ -6,6 +6,7 @@ protocol of the published Multi30k scores: both sides lower-cased, punctuation-n
 tokenised by Moses before n-grams are counted. The two are not comparable with each other.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,7 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from annotated_transformer.bleu import bleu_of_counts, count_corpus, words_13a
 from annotated_transformer.chrf import chrf_of_counts, count_characters
-from annotated_transformer.errors import CallError
+from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.significance import Counted
 
 BLEU_PROTOCOLS = ("cased", "lower-tokenised")
@@ -89,10 +90,32 @@ def lower_tokenised_bleu(
     value = metric.corpus_score(
         [prepare(line) for line in hypotheses], [[prepare(line) for line in references]]
     ).score
-    tokeniser = f"tok:moses-{language}-normalised-sacremoses-{version('sacremoses')}"
-    return Score(
-        "lower-tokenised", value, str(metric.get_signature()).replace("tok:none", tokeniser)
-    )
+    tokeniser = f"moses-{language}-normalised-sacremoses-{version('sacremoses')}"
+    return Score("lower-tokenised", value, signature_of(metric, tok=tokeniser))
+
+
+def signature_of(metric: BLEU, **prepared: str) -> str:
+    """sacreBLEU's signature, with what was prepared before sacreBLEU saw the text.
+
+    Args:
+        prepared: fields of the signature to say otherwise, such as tok="spaces".
+
+    Raises:
+        WorkError: if the signature of this release has no such field.
+    """
+    signature = str(metric.get_signature())
+    fields = dict(field.partition(":")[::2] for field in signature.split("|"))
+    if missing := prepared.keys() - fields.keys():
+        raise WorkError(
+            f"sacreBLEU {version('sacrebleu')} signs with {signature!r}, which has no field "
+            f"{', '.join(sorted(missing))}: install the release of requirements-lock.txt."
+        )
+    return "|".join(f"{name}:{value}" for name, value in {**fields, **prepared}.items())
+
+
+def without_versions(signature: str) -> str:
+    """A signature without what a newer release of a scorer changes in it."""
+    return re.sub(r"(version:|sacremoses-)[0-9.a-z]+", r"\1", signature)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Score:

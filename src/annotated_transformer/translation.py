@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import torch
 
+from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 from annotated_transformer.data import Vocabulary, collate, token_batches
-from annotated_transformer.decoding import beam_search
+from annotated_transformer.decoding import NO_NUMBER, beam_search
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.inspection import recording_attention
-from annotated_transformer.transformer import Transformer
+from annotated_transformer.transformer import Transformer, evaluation_mode
 
 logger = logging.getLogger(__name__)
 
-MAX_EXTRA = 50  # section 6.1: a translation has at most so many tokens more than its source
 LONGEST_SOURCE = 1024  # tokens; attention needs memory for the square of this
 
 Progress = Callable[[int, int], None]  # called with how many sentences are done, and of how many
@@ -45,8 +45,8 @@ def translate_sentences(
     vocabulary: Vocabulary,
     sentences: Sequence[str],
     *,
-    beam_size: int = 4,
-    alpha: float = 0.6,
+    beam_size: int = BEAM_SIZE,
+    alpha: float = ALPHA,
     batch_tokens: int = 2048,
     progress: Progress | None = None,
 ) -> list[str]:
@@ -71,8 +71,8 @@ def nbest_translations(
     vocabulary: Vocabulary,
     sentences: Sequence[str],
     *,
-    beam_size: int = 4,
-    alpha: float = 0.6,
+    beam_size: int = BEAM_SIZE,
+    alpha: float = ALPHA,
     nbest: int = 1,
     batch_tokens: int = 2048,
     first_line: int = 1,
@@ -145,10 +145,7 @@ def nbest_translations(
         )
         for index, hypotheses in zip(indices, found, strict=True):
             if not hypotheses or not math.isfinite(hypotheses[0].score):
-                raise WorkError(
-                    "the model's output is not a number: its weights are damaged, or the run "
-                    "diverged; use an earlier checkpoint or train anew."
-                )
+                raise WorkError(NO_NUMBER)
             translations[index] = [
                 Translation(
                     vocabulary.decode(hypothesis.tokens),
@@ -168,9 +165,9 @@ def nbest_translations(
 def cross_attention(
     model: Transformer, vocabulary: Vocabulary, sentence: str, translation: Translation
 ) -> CrossAttention:
-    """The cross-attention weights of a translation, given its source; model in evaluation mode."""
+    """The cross-attention weights of a translation, given its source; without dropout."""
     [source] = source_ids(vocabulary, [sentence])
-    with recording_attention(model) as recorded:
+    with evaluation_mode(model), recording_attention(model) as recorded:
         model(
             torch.tensor([source], device=model.device),
             torch.tensor([translation.tokens[:-1]], device=model.device),

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from annotated_transformer.beam import IncrementalDecoder, search
 from annotated_transformer.benchmark.ports import NEVER, ctranslate2_folder, hugging_face_of
+from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.data import collate
-from annotated_transformer.decoding import incremental_decoder, length_limits
+from annotated_transformer.decoding import beam_search, incremental_decoder
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import MAX_EXTRA
 
 OURS = "this package"
 NO_CACHE = "this package, without a cache"
@@ -101,16 +101,19 @@ def line_up(task: Task) -> tuple[list[Decoder], list[str]]:
 
 
 def our_decode(task: Task, model: Transformer, use_cache: bool) -> Decode:
-    """Our search, as `translate` runs it."""
+    """Our search, as `translate` runs it, or to a fixed length."""
     config = model.config
 
-    @torch.inference_mode()
     def decode(src: Tensor) -> list[list[int]]:
-        limits = length_limits(src, config.pad_id, MAX_EXTRA)
+        found = beam_search(model, src, task.beam_size, task.alpha, use_cache=use_cache)
+        return [list(best.tokens) for [best] in found]
+
+    @torch.inference_mode()
+    def decode_to_the_end(src: Tensor) -> list[list[int]]:
         decoder = incremental_decoder(model, src, task.beam_size, use_cache)
         found = search(
-            Banning(decoder, task.banned) if task.banned else decoder,
-            [task.longest(src)] * len(src) if task.fixed_length else limits,
+            Banning(decoder, task.banned),
+            [task.longest(src)] * len(src),
             beam_size=task.beam_size,
             alpha=task.alpha,
             nbest=1,
@@ -121,7 +124,7 @@ def our_decode(task: Task, model: Transformer, use_cache: bool) -> Decode:
         )
         return [list(best.tokens) for [best] in found]
 
-    return decode
+    return decode_to_the_end if task.fixed_length else decode
 
 
 class Banning:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-import torch
 from torch import Tensor
 
 from annotated_transformer.beam import length_penalty
@@ -22,10 +21,9 @@ from annotated_transformer.benchmark.decoders import (
     batches_by_length,
     line_up,
 )
-from annotated_transformer.benchmark.ports import NEVER
 from annotated_transformer.benchmark.training import Progress, quartiles
+from annotated_transformer.likelihood import log_probability
 from annotated_transformer.training.devices import wait_for
-from annotated_transformer.transformer import Transformer, evaluation_mode
 
 Clock = Literal["wall", "processor"]
 CLOCKS: dict[Clock, Callable[[], float]] = {
@@ -218,13 +216,8 @@ def compare(
 
 def score(task: Task, source: Sequence[int], tokens: Sequence[int]) -> float:
     """The score of a translation, bos first, in our model and by our formula."""
-    model: Transformer = task.model
-    target = torch.tensor([list(tokens)], device=model.device)  # (1, length)
-    with torch.inference_mode(), evaluation_mode(model):
-        logits = model(torch.tensor([list(source)], device=model.device), target[:, :-1])
-        logits[..., list(task.banned)] = NEVER
-    log_probabilities = logits.log_softmax(-1).gather(2, target[:, 1:, None])  # (1, length - 1, 1)
-    return float(log_probabilities.sum()) / length_penalty(len(tokens) - 1, task.alpha)
+    total = log_probability(task.model, source, tokens, task.banned)
+    return total / length_penalty(len(tokens) - 1, task.alpha)
 
 
 def as_text(report: DecodingReport) -> list[str]:

@@ -13,8 +13,6 @@ from typing import Any
 import torch
 
 from annotated_transformer.cli.options import (
-    ALPHA,
-    BEAM,
     add_device,
     add_format,
     add_search,
@@ -39,6 +37,7 @@ from annotated_transformer.cli.translation_files import (
     refuse_to_overwrite,
     write_lines,
 )
+from annotated_transformer.config import ALPHA, BEAM_SIZE
 from annotated_transformer.data import (
     ParallelCorpus,
     Split,
@@ -204,6 +203,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def check_call(arguments: argparse.Namespace) -> None:
     """Raises CallError for options that contradict each other."""
+    if arguments.alpha_from == arguments.split:
+        raise CallError(
+            f"--alpha-from {arguments.alpha_from} would choose the length penalty on the very "
+            "split that is scored: name another split, such as valid."
+        )
     if not arguments.hypotheses:
         return
     for name in ("run_dir", "alpha_from", "output"):
@@ -212,7 +216,7 @@ def check_call(arguments: argparse.Namespace) -> None:
             raise CallError(
                 f"--hypotheses scores a file, and {option} belongs to a model: give one."
             )
-    if (arguments.beam, arguments.alpha) != (BEAM, ALPHA):
+    if (arguments.beam, arguments.alpha) != (BEAM_SIZE, ALPHA):
         raise CallError(
             "--hypotheses scores a file: no search is made, so leave out --beam, --alpha."
         )
@@ -267,11 +271,6 @@ def translate_split(
         batch_tokens=arguments.batch_tokens,
     )
     alpha, tuning = arguments.alpha, None
-    if arguments.alpha_from == arguments.split:
-        raise CallError(
-            f"--alpha-from {arguments.alpha_from} would choose the length penalty on the very "
-            "split that is scored: name another split, such as valid."
-        )
     shared = None
     if arguments.alpha_from is not None:
         shared = count_shared(arguments.split, split, arguments.alpha_from, corpus)

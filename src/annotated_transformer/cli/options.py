@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-BEAM, ALPHA = 4, 0.6  # the paper's (section 6.1)
+from annotated_transformer.config import ALPHA, BEAM_SIZE
+
 # Far beyond what helps, and below what no machine can hold: memory grows with the beam.
 MOST_BEAMS = 100
 MOST_THREADS = 1024
@@ -27,8 +28,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--beam",
         type=up_to(MOST_BEAMS),
-        default=BEAM,
-        help=f"beam size, to {MOST_BEAMS} (default {BEAM})",
+        default=BEAM_SIZE,
+        help=f"beam size, to {MOST_BEAMS} (default {BEAM_SIZE})",
     )
     parser.add_argument(
         "--alpha", type=length_penalty, default=ALPHA, help=f"length penalty (default {ALPHA})"

@@ -3,20 +3,25 @@
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from annotated_transformer.cli.options import counted
+from annotated_transformer.errors import WorkError
 from annotated_transformer.forensics import ProtocolScore
 from annotated_transformer.likelihood import Likelihood
 from annotated_transformer.scoring import Score, count_sentences, score_corpus
 from annotated_transformer.significance import (
     Comparison,
+    Counted,
     Interval,
     bootstrap_interval,
     paired_bootstrap,
     paired_randomisation,
 )
+
+SAME_SCORE = 1e-6  # points by which two ways to count may differ
 
 
 @dataclass(frozen=True)
@@ -48,14 +53,32 @@ def score_with_intervals(
     return [
         Scored(
             score,
-            bootstrap_interval(
-                count_sentences(hypotheses, references, score.name, language), resamples
-            )
+            bootstrap_interval(counts_of(score, hypotheses, references, language), resamples)
             if resamples
             else None,
         )
         for score in score_corpus(hypotheses, references, language=language)
     ]
+
+
+def counts_of(
+    score: Score, hypotheses: Sequence[str], references: Sequence[str], language: str
+) -> Counted:
+    """What each sentence adds to a score: what its interval is drawn from.
+
+    sacreBLEU gave the score, and this package counts the sentences.
+
+    Raises:
+        WorkError: if the two do not agree, as a future release of sacreBLEU may not.
+    """
+    counted_here = count_sentences(hypotheses, references, score.name, language)
+    if abs(counted_here.score - score.value) > SAME_SCORE:
+        raise WorkError(
+            f"{score.name}: sacreBLEU {version('sacrebleu')} finds {score.value:.4f} and the count "
+            f"of this package {counted_here.score:.4f}, so an interval would belong to another "
+            "score: install the release of requirements-lock.txt, or give --bootstrap 0."
+        )
+    return counted_here
 
 
 def compare(
@@ -68,10 +91,8 @@ def compare(
     """Our translations against another file of the same sentences, score by score."""
     compared = []
     for score in score_corpus(others, references, language=language):
-        ours, theirs = (
-            count_sentences(lines, references, score.name, language)
-            for lines in (hypotheses, others)
-        )
+        ours = count_sentences(hypotheses, references, score.name, language)
+        theirs = counts_of(score, others, references, language)
         compared.append(
             Compared(
                 score.name,

@@ -12,8 +12,8 @@ from typing import Any
 from annotated_transformer.data import ParallelCorpus
 from annotated_transformer.errors import CallError
 from annotated_transformer.ledger.recorded_runs import RecordedRun
-from annotated_transformer.ledger.rescoring import corpus_of, read_translations, without_versions
-from annotated_transformer.scoring import score_corpus
+from annotated_transformer.ledger.rescoring import corpus_of, read_translations
+from annotated_transformer.scoring import score_corpus, without_versions
 
 FILLED = "filled.json"
 

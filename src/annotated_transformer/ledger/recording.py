@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import ALPHA, TransformerConfig
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.ledger.machine import code_version, hardware, software
 from annotated_transformer.ledger.recorded_runs import (
@@ -25,7 +25,6 @@ from annotated_transformer.ledger.recorded_runs import (
 )
 from annotated_transformer.transformer import Transformer
 
-PAPER_ALPHA = 0.6  # section 6.1
 TUNING_PROTOCOL = "lower-tokenised"  # by which `evaluate --alpha-from` compares alphas
 EXAMPLES = 6  # few: the corpora may not be handed on, and a handful of sentences is enough to see
 
@@ -188,7 +187,7 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
     try:
         split, beam, alpha = values["split"], values.get("beam"), values.get("alpha")
         chosen = request.alpha_chosen_on or values.get("alpha_chosen_on") or ""
-        if not chosen and alpha == PAPER_ALPHA:
+        if not chosen and alpha == ALPHA:
             chosen = "the paper"
         if not beam or beam == 1:
             alpha, chosen = None, ""

@@ -1,6 +1,5 @@
 """Scoring recorded translations again: a figure that was changed by hand does not pass."""
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -9,7 +8,7 @@ from annotated_transformer.data import ParallelCorpus, load_corpus
 from annotated_transformer.data.grammar import generate_corpus
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.ledger.recorded_runs import RecordedRun
-from annotated_transformer.scoring import PROTOCOLS, score_corpus
+from annotated_transformer.scoring import PROTOCOLS, score_corpus, without_versions
 
 
 def problems_of_scores(run: RecordedRun, folder: Path, corpora: Path | None = None) -> list[str]:
@@ -90,8 +89,3 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
 def read_translations(path: Path) -> list[str]:
     """The lines of a file of translations, empty ones too, each ended by a line feed alone."""
     return path.read_text("utf-8").split("\n")[:-1]
-
-
-def without_versions(signature: str) -> str:
-    """A signature without what a newer release of a scorer changes in it."""
-    return re.sub(r"(version:|sacremoses-)[0-9.a-z]+", r"\1", signature)

@@ -8,6 +8,7 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
 
+from annotated_transformer.config import ALPHA, BEAM_SIZE
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.scoring import PROTOCOLS
@@ -72,7 +73,7 @@ class Translator(ModelHubMixin, library_name=LIBRARY):
         return cls(transformer, vocabulary, run, metrics, reports, made_from)
 
     def translate(
-        self, sentences: Sequence[str], beam_size: int = 4, alpha: float = 0.6
+        self, sentences: Sequence[str], beam_size: int = BEAM_SIZE, alpha: float = ALPHA
     ) -> list[str]:
         """The best translation of each sentence (section 6.1); "" where there is none."""
         return translate_sentences(
