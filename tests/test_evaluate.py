@@ -416,7 +416,7 @@ def test_every_protocol_on_request(run_dir, given, capsys):
         (b"a\nb\n", r"ours.de has 2 lines and the split test 3: line n has to be"),
         (b"", r"ours.de has 0 lines and the split test 3"),
         (b"a\nb\nl\xe4uft\n", r"line 3 of \S+ours.de is not UTF-8"),
-        (None, r"ours.de cannot be read: No such file"),
+        (None, r"there is no file \S+ours.de: name a file of translations"),
     ],
 )
 @pytest.mark.parametrize("option", ["--hypotheses", "--against"])

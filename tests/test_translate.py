@@ -585,6 +585,30 @@ def test_the_output_is_not_the_input(run_dir, files, capsys):
     assert files[0].read_bytes() == text
 
 
+def test_a_file_where_a_sentence_is_expected_is_pointed_at(run_dir, files, capsys):
+    assert main(["translate", "--run-dir", str(run_dir), str(files[0])]) == 0
+    assert f"--input {files[0]} translates its lines" in capsys.readouterr().err
+    assert main(["translate", "--run-dir", str(run_dir), "a dog"]) == 0
+    assert "--input" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--beam", "x"], "'x' was given, and a whole number from 1 to 100 is expected"),
+        (["--beam", "0"], "0 was given, and a whole number from 1 to 100 is expected"),
+        (["--alpha", "long"], "'long' was given, and a number from 0 to 10 is expected"),
+        (["--alpha", "-1"], "-1 was given, and a number from 0 to 10 is expected"),
+        (["--nbest", "1.5"], "'1.5' was given, and a whole number of at least 1 is expected"),
+    ],
+)
+def test_a_number_that_is_none_is_a_sentence(capsys, options, complaint):
+    with pytest.raises(SystemExit) as ended:
+        main(["translate", *options, "a dog"])
+    assert ended.value.code == 2
+    assert complaint in capsys.readouterr().err
+
+
 def test_resuming_needs_files(run_dir, capsys):
     assert main(["translate", "--run-dir", str(run_dir), "--resume", "a dog"]) == 2
     assert "it needs --input and --output" in capsys.readouterr().err

@@ -114,8 +114,8 @@ def signature_of(metric: BLEU, **prepared: str) -> str:
 
 
 def without_versions(signature: str) -> str:
-    """A signature without what a newer release of a scorer changes in it."""
-    return re.sub(r"(version:|sacremoses-)[0-9.a-z]+", r"\1", signature)
+    """A signature with a star for what a newer release of a scorer changes in it."""
+    return re.sub(r"(version:|sacremoses-)[0-9.a-z]+", r"\1*", signature)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Score:

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from annotated_transformer.config import ALPHA, BEAM_SIZE
 
@@ -13,6 +13,8 @@ from annotated_transformer.config import ALPHA, BEAM_SIZE
 MOST_BEAMS = 100
 MOST_THREADS = 1024
 HIGHEST_ALPHA = 10
+Number = TypeVar("Number", int, float)
+
 FEWEST_RESAMPLES = 40  # a fortieth of them lies outside at either end
 
 
@@ -49,9 +51,19 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def read_number(text: str, kind: Callable[[str], Number], expected: str) -> Number:
+    """The number that was written, or a sentence that says what is expected."""
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} was given, and {expected} is expected"
+        ) from None
+
+
 def positive(text: str) -> int:
     """A whole number of at least 1."""
-    number = int(text)
+    number = read_number(text, int, "a whole number of at least 1")
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} was given, and at least 1 is expected")
     return number
@@ -61,11 +73,10 @@ def up_to(most: int) -> Callable[[str], int]:
     """A type of options: a whole number from 1 to `most`."""
 
     def whole_number(text: str) -> int:
-        number = int(text)
+        expected = f"a whole number from 1 to {most:,}"
+        number = read_number(text, int, expected)
         if not 1 <= number <= most:
-            raise argparse.ArgumentTypeError(
-                f"{text} was given, and a whole number from 1 to {most:,} is expected"
-            )
+            raise argparse.ArgumentTypeError(f"{text} was given, and {expected} is expected")
         return number
 
     return whole_number
@@ -73,17 +84,16 @@ def up_to(most: int) -> Callable[[str], int]:
 
 def length_penalty(text: str) -> float:
     """Alpha: a number from 0 to HIGHEST_ALPHA."""
-    number = float(text)
+    expected = f"a number from 0 to {HIGHEST_ALPHA}"
+    number = read_number(text, float, expected)
     if not 0 <= number <= HIGHEST_ALPHA:
-        raise argparse.ArgumentTypeError(
-            f"{text} was given, and a number from 0 to {HIGHEST_ALPHA} is expected"
-        )
+        raise argparse.ArgumentTypeError(f"{text} was given, and {expected} is expected")
     return number
 
 
 def not_negative_count(text: str) -> int:
     """A whole number of at least 0."""
-    number = int(text)
+    number = read_number(text, int, "a whole number of at least 0")
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text} was given, and at least 0 is expected")
     return number
@@ -91,7 +101,7 @@ def not_negative_count(text: str) -> int:
 
 def resamples(text: str) -> int:
     """0, or enough for an interval to have something cut off at either end."""
-    number = int(text)
+    number = read_number(text, int, f"0 or a whole number of at least {FEWEST_RESAMPLES}")
     if number != 0 and number < FEWEST_RESAMPLES:
         raise argparse.ArgumentTypeError(
             f"{text} was given; 0 leaves the intervals out, and one of 95% needs at least "

@@ -133,10 +133,25 @@ def run(arguments: argparse.Namespace) -> int:
     return translate(search, run_dir, arguments)
 
 
+def names_a_file(text: str) -> bool:
+    """Whether a sentence is the name of a file that is there."""
+    try:
+        return Path(text).is_file()
+    except OSError:  # a sentence can be too long for a name
+        return False
+
+
 def check_call(arguments: argparse.Namespace) -> None:
     """Raises CallError for options that contradict each other."""
     if arguments.text and arguments.input:
         raise CallError("sentences were given and --input too: give one of the two.")
+    for text in arguments.text:
+        if names_a_file(text):
+            print(
+                f"{text} is a file, and its name is translated here: --input {text} translates "
+                "its lines",
+                file=sys.stderr,
+            )
     if arguments.resume and not (arguments.input and arguments.output):
         raise CallError("--resume goes on with a file: it needs --input and --output.")
     if arguments.resume and not is_file(arguments.input):

@@ -144,6 +144,11 @@ MEAN_MISTAKES = (
         _SOME.format("only the last two are averaged"),
     ),
     Mistake(
+        "last-five",
+        averaging(lambda ts: mean_of(ts[-5:])),
+        _SOME.format("only the last five are averaged; how many to take is the caller's choice"),
+    ),
+    Mistake(
         "first-counted-twice",
         averaging(lambda ts: torch.stack([ts[0], *ts]).sum(0) / len(ts)),
         "The first checkpoint is added twice: the sum starts with it and then runs over all. Start "

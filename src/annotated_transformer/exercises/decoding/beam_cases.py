@@ -82,6 +82,7 @@ _CUT: Known = {
     (1, 3, 4): {5: 0.8, 2: 0.2},
     (1, 4, 3): {5: 0.6, 2: 0.4},
 }
+_COUNTED: Known = {(1,): {3: 0.6, 2: 0.4}, (1, 3): {2: 0.491, 4: 0.3, 5: 0.209}}
 
 CASES = (
     searched(
@@ -124,6 +125,15 @@ CASES = (
         seed=4,
         known=_CUT,
         isolates="the end at max_len: the live hypotheses join the pool",
+    ),
+    searched(
+        "beam_size 2, max_len 2, alpha 2: one token more or less in L decides",
+        2,
+        2,
+        2.0,
+        seed=7,
+        known=_COUNTED,
+        isolates="the length L: eos counts, bos does not",
     ),
     searched("beam_size 1, max_len 4: greedy search", 1, 4, seed=5, known=_TRAP),
     searched("beam_size 2, max_len 1: a single step", 2, 1, seed=6, known=_OVERTAKEN),

@@ -30,6 +30,11 @@ _MEAN = (
     "the penalty of Wu et al. (2016), ((5 + L) / 6)**alpha, which is gentler with short "
     "sentences: divide by that."
 )
+_EXPONENT_ONE = (
+    "The exponent does not reach 5 + L: `alpha` is left out, or brackets are missing, as in "
+    "total / (5 + L) / 6**alpha. The sum is divided by 6 first, and the whole is raised to alpha: "
+    "total / ((5 + L) / 6)**alpha."
+)
 _ALPHA = (
     "`alpha` is not used: the exponent is a number written into the code. The penalty is "
     "((5 + L) / 6)**alpha with the alpha that was given; 0.6 is only its default."
@@ -141,7 +146,7 @@ CHOICE_MISTAKES = (
     Mistake("divided-by-length-with-bos", _score(lambda n, s: n + 1), _MEAN),
     Mistake("divided-by-length-with-bos-to-alpha", _score(lambda n, s: (n + 1) ** s.alpha), _MEAN),
     Mistake("alpha-fixed", _score(lambda n, s: ((5 + n) / 6) ** 0.6), _ALPHA),
-    Mistake("alpha-left-out", _score(lambda n, s: (5 + n) / 6), _ALPHA),
+    Mistake("alpha-left-out", _score(lambda n, s: (5 + n) / 6), _EXPONENT_ONE),
     Mistake("bos-counted", _length_as(lambda found, s: found.generated + 1), _BOS_COUNTED),
     Mistake(
         "eos-not-counted",

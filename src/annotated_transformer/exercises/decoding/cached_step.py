@@ -201,7 +201,8 @@ CACHED_STEP = Exercise(
         _step(
             "the first token of one sentence, d = 2, no cache",
             *(1, 2, None, 4),
-            isolates="the value path: the first token attends to itself alone",
+            isolates="the first token, which attends to itself alone: the output is its value, the "
+            "cache its key and value",
         ),
         _step(
             "the second token of one sentence, d = 2",

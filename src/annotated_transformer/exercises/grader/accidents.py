@@ -57,6 +57,16 @@ _MEANING: tuple[tuple[re.Pattern[str], str], ...] = (
         "(B, n, V) flatten both: `logits.reshape(-1, V)` and `target.reshape(-1)`.",
     ),
     (
+        re.compile(r"Tensors must have same number of dimensions"),
+        "`torch.cat` joins tensors with equally many axes. One that lacks an axis gets it by "
+        "`x[:, None]` or `unsqueeze`: (B,) becomes (B, 1).",
+    ),
+    (
+        re.compile(r"cannot unpack non-iterable NoneType|'NoneType' object is not subscriptable"),
+        "A value is None here. If an argument may be None, ask `if it is None` before taking it "
+        "apart.",
+    ),
+    (
         re.compile(r"Sizes of tensors must match except in dimension"),
         "`torch.cat` joins along one axis, and all other axes must agree. Name the axis that "
         "differs as `dim`; lengths that differ elsewhere have to be padded or flattened first.",
