@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from annotated_transformer.beam import FREE
+from annotated_transformer.beam import FREE, extensions
 from annotated_transformer.beam_steps import SearchStep
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding import (
@@ -89,6 +89,8 @@ def test_a_model_that_stops_giving_numbers_gives_no_translation() -> None:
 def test_alpha_must_be_a_number() -> None:
     with pytest.raises(ValueError, match="alpha nan were given"):
         search_toy(TableDecoder(4, 3, [0]), [3], beam_size=2, alpha=math.nan)
+    with pytest.raises(ValueError, match="alpha from 0 to 100"):
+        search_toy(TableDecoder(4, 3, [0]), [3], beam_size=2, alpha=1e4)
 
 
 def penalised(tokens: tuple[int, ...], log_probability: float, alpha: float) -> float:
@@ -339,7 +341,7 @@ def test_length_penalty_counts_eos_but_not_bos():
 
 @pytest.mark.parametrize("wrong", [{"beam_size": 0}, {"alpha": -0.1}, {"nbest": 0}])
 def test_settings_without_meaning_are_refused(wrong):
-    with pytest.raises(ValueError, match="must be at least 1 and alpha at least 0"):
+    with pytest.raises(ValueError, match="must be at least 1 and alpha from 0 to 100"):
         beam_search(toy_model(), some_sources(), **wrong)
 
 
@@ -613,6 +615,21 @@ def test_half_precision_weights_are_searched_and_totals_added_in_float32():
             )
         # A processor may round products of one row and of many alike or not: a bit of a logit.
         assert found.log_probability == pytest.approx(total, abs=0.02)
+
+
+def test_log_probabilities_of_half_precision_logits_are_taken_in_float32():
+    logits = torch.randn(2, 3, 5000, generator=torch.Generator().manual_seed(0)).bfloat16()
+    tokens, reached = extensions(logits, torch.zeros(2, 3), 4, ())
+    expected = logits.float().log_softmax(-1).gather(2, tokens)
+    assert torch.allclose(reached, expected, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("decode", [beam_search, greedy_decode, sample_decode])
+def test_a_sentence_may_have_a_token_at_least(decode):
+    src = some_sources()
+    shortest = int((src != PAD).sum(1).min())
+    with pytest.raises(ValueError, match=f"leaves a sentence no token: its source has {shortest}"):
+        decode(toy_model(), src, max_extra=-shortest)
 
 
 def test_what_may_never_be_generated_is_no_hypothesis():

@@ -14,6 +14,8 @@ RESULTS = Path(__file__).resolve().parent.parent / "results"
 REFERENCES = ["Ein Hund läuft durch den Wald.", "Zwei T-Shirts hängen an der Leine."] * 5
 OURS = ["Ein Hund läuft durch den Park.", "Zwei T-Shirts hängen an der Leine."] * 5
 
+SEARCH = {"beam": 3, "alpha": 0.8, "alpha_chosen_on": "valid"}
+
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
@@ -22,6 +24,8 @@ def results(tmp_path: Path) -> Path:
         lines = OURS if run == measured.RUN else [line.replace("an der", "in") for line in OURS]
         text = "".join(line + "\n" for line in lines)
         (tmp_path / run / f"translations.{measured.SPLIT}.txt").write_text(text, "utf-8")
+        score = {"split": measured.SPLIT, "protocol": "cased", **SEARCH}
+        (tmp_path / run / "scores.json").write_text(json.dumps([score]), "utf-8")
     return tmp_path
 
 
@@ -34,6 +38,8 @@ def test_scores_intervals_and_leads(results: Path) -> None:
     assert {score["name"]: score["value"] for score in found["scores"]}["13a"] == cased
     low, high = found["interval"]
     assert low <= cased <= high
+    assert set(found["searches"]) == {measured.RUN, *measured.OTHERS}
+    assert all(search == SEARCH for search in found["searches"].values())
     for lead in found["against"].values():
         assert lead["difference"] > 0
         assert lead["low"] <= lead["difference"] <= lead["high"]
@@ -64,6 +70,8 @@ def test_the_record_is_of_the_recorded_outputs() -> None:
         behind = recorded(measured.RUN, "cased") - recorded(run, "cased")
         assert lead["difference"] == pytest.approx(behind, abs=0.011)
     assert set(record["against"]) == set(measured.OTHERS)
+    for run, search in record["searches"].items():
+        assert search == measured.search_of(RESULTS, run)
 
 
 def test_a_record_is_written_as_it_is_read(

@@ -50,12 +50,21 @@ def test_top_p_by_hand():
     stays = {0.01: [1], 0.5: [1], 0.51: [1, 3], 0.75: [1, 3], 1.0: [0, 1, 2, 3]}
     for p, expected in stays.items():
         assert (keep_top_p(logits, p)[0] > -math.inf).nonzero()[:, 0].tolist() == expected, p
+    alike = torch.zeros(1, 4, dtype=torch.float64)  # 0.25 each, and their sums, are exact
+    for p, count in {0.25: 1, 0.5: 2, 0.75: 3, 1.0: 4}.items():
+        assert (keep_top_p(alike, p) > -math.inf).sum() == count, p
 
 
-@pytest.mark.parametrize("p", [1.0, 1 - 1e-9])
-def test_a_top_p_of_nearly_one_keeps_a_large_vocabulary(p):
+def test_the_lowest_temperature_is_greedy():
+    model, src = toy_model(), some_sources()
+    sampled = sample_decode(model, src, temperature=1e-300, max_extra=MAX_EXTRA)
+    assert sampled.equal(greedy_decode(model, src, MAX_EXTRA))
+
+
+@pytest.mark.parametrize(("p", "spread"), [(1.0, 3), (1 - 1e-9, 1)])
+def test_a_top_p_of_nearly_one_keeps_a_large_vocabulary(p, spread):
     """Sums in float32 reach 1 long before the last of 10,000 tokens."""
-    logits = torch.randn(5, 10_000, generator=torch.Generator().manual_seed(0))
+    logits = spread * torch.randn(5, 10_000, generator=torch.Generator().manual_seed(0))
     assert (keep_top_p(logits, p) > -math.inf).all()
 
 

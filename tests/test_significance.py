@@ -157,6 +157,7 @@ def test_equal_outputs_do_not_differ(compare):
     counted = count_sentences(good, references, "cased")
     found = compare(counted, counted, 100)
     assert (found.difference, found.p_value) == (0, 1)
+    assert not found.wins  # not one draw is better, or that is not asked
 
 
 def test_randomisation_gives_the_p_value_of_the_sign_test():

@@ -18,7 +18,7 @@ from annotated_transformer.cli import sentences as sentences_module
 from annotated_transformer.cli.line_output import lock, state_of
 from annotated_transformer.cli.sentences import COMPLAINTS, Sentences
 from annotated_transformer.data import TRAVELLING_SENTENCE
-from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.errors import WorkError
 from annotated_transformer.translation import Translation, nbest_translations
 from toy_run import write_corpus, write_run
 
@@ -70,7 +70,8 @@ def test_a_line_that_is_not_utf_8_is_named_and_stays_empty_and_the_rest_goes_on(
     said = capsys.readouterr()
     assert said.out == good
     assert "line 3 of standard input is not UTF-8 (invalid continuation byte at byte 2" in said.err
-    assert "1 line of standard input could not be read and stayed empty" in said.err
+    assert "1 line could not be read (text has to be UTF-8" in said.err
+    assert "left empty; the others are translated" in said.err
 
 
 def test_beam_and_alpha_reach_the_search(run_dir, capsys, monkeypatch):
@@ -192,8 +193,7 @@ def test_lines_far_too_long_are_named_and_never_held(monkeypatch, capsys):
     sentences = Sentences(io.BytesIO(b"a\n" + b"x" * 999 + b"\n0123456789\nb\n"), "it", live=False)
     assert list(sentences.chunks()) == [["a", "", "0123456789", "b"]]
     assert "line 2 of it is longer than 10 bytes: it stays empty" in capsys.readouterr().err
-    with pytest.raises(CallError, match="1 line of it could not be read"):
-        sentences.complain()
+    assert sentences.left_empty == 1
 
 
 def test_a_line_of_too_many_tokens_stays_empty_and_the_call_says_so(run_dir, capsys, caplog, files):
@@ -202,10 +202,21 @@ def test_a_line_of_too_many_tokens_stays_empty_and_the_call_says_so(run_dir, cap
     call = ["--run-dir", str(run_dir), "--input", str(source), "--output", str(output)]
     assert main(["translate", *call]) == 2
     said = capsys.readouterr().err
-    assert "1 line stayed empty, for what is said above; the others are translated" in said
+    assert "1 line could not be translated (break long lines into sentences" in said
+    assert "left empty; the others are translated" in said
     assert "line 2 has 2001 tokens and at most 1024 can be translated" in caplog.text
     lines = output.read_text("utf-8").split("\n")
     assert [bool(line) for line in lines] == [True, False, False, True, False]
+
+
+def test_what_could_not_be_read_and_what_could_not_be_translated_are_both_said(
+    run_dir, capsys, files
+):
+    files[0].write_bytes(b"a dog\n" + b"dog " * 2000 + b"\nl\xe4uft\n")
+    assert main(["translate", "--run-dir", str(run_dir), "--input", str(files[0])]) == 2
+    said = capsys.readouterr().err
+    assert "1 line could not be read" in said
+    assert "1 line could not be translated" in said
 
 
 def test_a_line_too_short_for_the_prefix_stays_empty_and_the_rest_goes_on(
@@ -216,7 +227,7 @@ def test_a_line_too_short_for_the_prefix_stays_empty_and_the_rest_goes_on(
     call = ["--run-dir", str(run_dir), "--input", str(source), "--output", str(output)]
     assert main(["translate", *call, "--prefix", "Hund " * 60]) == 2
     assert re.search(r"line 1: its translation may have 5\d tokens and the prefix has", caplog.text)
-    assert "1 line stayed empty, for what is said above" in capsys.readouterr().err
+    assert "1 line could not be translated" in capsys.readouterr().err
     first, second = output.read_text("utf-8").splitlines()
     assert first == ""
     assert second.startswith("Hund Hund")
@@ -226,16 +237,16 @@ def test_of_many_unreadable_lines_the_first_are_named_and_the_others_counted(cap
     sentences = Sentences(io.BytesIO(b"\xe4\n" * 500), "it", live=False)
     assert list(sentences.chunks()) == [[""] * 500]
     assert len(capsys.readouterr().err.splitlines()) == COMPLAINTS + 1
-    with pytest.raises(CallError, match="500 lines of it"):
-        sentences.complain()
+    assert sentences.left_empty == 500
 
 
 def test_unreadable_lines_that_an_earlier_call_named_are_only_counted(capsys):
     sentences = Sentences(io.BytesIO(b"\xe4\na\nb\n\xf6\n"), "it", live=False)
-    assert list(sentences.chunks(skip=2)) == [["b", ""]]
+    skipped: list[list[str]] = []
+    assert list(sentences.chunks(skip=2, skipped=skipped.append)) == [["b", ""]]
+    assert skipped == [["", "a"]]
     assert re.findall(r"^line (\d+) of it", capsys.readouterr().err, re.M) == ["4"]
-    with pytest.raises(CallError, match="2 lines of it could not be read"):
-        sentences.complain()
+    assert sentences.left_empty == 2
 
 
 def test_a_line_typed_is_answered_before_the_next_is_typed(run_dir):
@@ -417,6 +428,32 @@ def test_what_was_translated_is_not_translated_again(call, files, whole, broken,
     assert call("--resume") == 2  # for that search finds nothing
     assert asked == [(7, 3), (10, 1)]  # the chunk of lines 7 to 9 was not whole
     assert files[1].read_bytes().splitlines(True)[:6] == whole.splitlines(True)[:6]
+
+
+def test_a_resumed_call_counts_what_the_broken_one_left_empty(
+    call, files, few, broken, monkeypatch
+):
+    """The verdict on the whole file is that of the call in one piece."""
+    lines = files[0].read_text("utf-8").splitlines()
+    lines[1] = "dog " * 2000  # in the first chunk, which the broken call has written
+    files[0].write_text("".join(line + "\n" for line in lines), "utf-8")
+    assert call() == 2
+    whole = files[1].read_bytes()
+    files[1].unlink()
+    begun(call, files, broken, monkeypatch, b"".join(whole.splitlines(True)[:4]))
+    assert call("--resume") == 2
+    assert files[1].read_bytes() == whole
+
+
+def test_resuming_with_another_size_of_chunk_is_refused(
+    call, files, whole, broken, monkeypatch, capsys
+):
+    """A chunk is translated as one, so the lines would not be those of one call."""
+    begun(call, files, broken, monkeypatch, b"".join(whole.splitlines(True)[:4]))
+    for module in ("translate", "sentences"):
+        monkeypatch.setattr(f"annotated_transformer.cli.{module}.LINES_AT_ONCE", 2)
+    assert call("--resume") == 2
+    assert "was begun with another chunk" in capsys.readouterr().err
 
 
 def test_resuming_what_was_never_begun_begins(call, files, whole):

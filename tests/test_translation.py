@@ -7,6 +7,7 @@ import torch
 
 from annotated_transformer.decoding import length_penalty
 from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.inspection import recording_attention
 from annotated_transformer.training import load_run
 from annotated_transformer.translation import (
     MAX_EXTRA,
@@ -138,6 +139,20 @@ def test_weights_that_are_not_numbers_are_a_sentence(run_dir):
         model.projection.weight.fill_(float("nan"))
     with pytest.raises(WorkError, match="output is not a number"):
         translate_sentences(model, vocabulary, ["a dog"])
+
+
+def test_cross_attention_belongs_to_the_pieces_as_they_are_predicted(trained):
+    """Row t is that of the position that reads piece t - 1, and predicts piece t."""
+    model, vocabulary = trained
+    [[translation]] = nbest_translations(model, vocabulary, ["two dogs run ."])
+    found = torch.tensor(cross_attention(model, vocabulary, "two dogs run .", translation).weights)
+    source = torch.tensor(source_ids(vocabulary, ["two dogs run ."]))
+    reads, shifted = translation.tokens[:-1], translation.tokens[1:]
+    for read in (reads, shifted):
+        with recording_attention(model) as recorded:
+            model(source, torch.tensor([read]))
+        weights = recorded["decoder.layers.0.cross_attention"][0]
+        assert torch.allclose(found[0], weights.float(), atol=1e-6) == (read == reads)
 
 
 def test_cross_attention_is_without_dropout(run_dir):

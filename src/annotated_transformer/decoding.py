@@ -63,7 +63,7 @@ def greedy_decode(
         Integers (batch, length): bos, the tokens, eos, then padding.
 
     Raises:
-        ValueError: if prefix is refused (`forced_tokens`).
+        ValueError: if prefix is refused (`forced_tokens`), or max_extra leaves a sentence no token.
         FloatingPointError: if the model's output is not a number.
     """
     return one_by_one(model, src, most_probable, max_extra, use_cache, prefix)
@@ -151,8 +151,8 @@ def beam_search(
         For each source its nbest hypotheses, best first; fewer if the search met fewer.
 
     Raises:
-        ValueError: if beam_size or nbest is below 1, alpha below 0, or prefix is refused
-            (`forced_tokens`).
+        ValueError: if beam_size or nbest is below 1, alpha not from 0 to 100, max_extra leaves a
+            sentence no token, or prefix is refused (`forced_tokens`).
     """
     config = model.config
     limits = length_limits(src, config.pad_id, max_extra)
@@ -206,8 +206,17 @@ def forced_tokens(
 
 
 def length_limits(src: Tensor, pad_id: int, max_extra: int) -> list[int]:
-    """How many tokens each sentence may get: source length + max_extra (section 6.1)."""
+    """How many tokens each sentence may get: source length + max_extra (section 6.1).
+
+    Raises:
+        ValueError: if that is none for a sentence.
+    """
     limits: list[int] = ((src != pad_id).sum(dim=1) + max_extra).tolist()
+    if min(limits, default=1) < 1:
+        raise ValueError(
+            f"max_extra {max_extra} leaves a sentence no token: its source has "
+            f"{min(limits) - max_extra}."
+        )
     return limits
 
 

@@ -66,7 +66,8 @@ def sample_decode(
     def draw(logits: Tensor) -> Tensor:
         """(live, vocab) -> (live,)."""
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature  # no overflow
+        divisor = max(temperature, torch.finfo(logits.dtype).tiny)  # else 0 / 0
+        logits = (logits - logits.amax(dim=-1, keepdim=True)) / divisor  # no overflow
         if top_k is not None:
             logits = keep_top_k(logits, top_k)
         if top_p is not None:

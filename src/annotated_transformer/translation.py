@@ -99,32 +99,19 @@ def nbest_translations(
         progress: told after each batch how far it is.
 
     Raises:
-        CallError: if there is not one prefix a sentence.
+        CallError: if there is not one prefix a sentence, or one text in place of sentences.
         WorkError: if the model's output is not a number, so that nothing can be searched.
     """
+    if isinstance(sentences, str):
+        raise CallError("one text was given where sentences are expected: write [text].")
     sources = source_ids(vocabulary, sentences)
     beginnings = prefix_ids(vocabulary, prefix, sources)
     limit = longest_source(model)
     wanted = []
     for index, ids in enumerate(sources):
-        if len(ids) > limit:
-            logger.warning(
-                "line %d has %d tokens and at most %d can be translated: it is left empty",
-                first_line + index,
-                len(ids),
-                limit,
-            )
-        elif len(ids) == 1:  # nothing but eos
-            continue
-        elif len(beginnings[index]) >= longest_translation(ids):
-            logger.warning(
-                "line %d: its translation may have %d tokens and the prefix has %d already: it is "
-                "left empty",
-                first_line + index,
-                longest_translation(ids),
-                len(beginnings[index]),
-            )
-        else:
+        if reason := refusal(ids, beginnings[index], limit):
+            logger.warning("line %d%s: it is left empty", first_line + index, reason)
+        elif len(ids) > 1:  # more than eos
             wanted.append(index)
     lengths = [(len(sources[index]), len(sources[index])) for index in wanted]
     budget = max([batch_tokens, *(length for length, _ in lengths)])
@@ -197,6 +184,24 @@ def prefix_ids(
     if len(texts) != len(sources):
         raise CallError(f"{len(texts)} prefixes were given for {len(sources)} sentences.")
     return vocabulary.encode_batch(texts)
+
+
+def refusal(source: Sequence[int], beginning: Sequence[int], limit: int) -> str:
+    """Why a line with these ids is not translated, to be read after its number; "" if it is.
+
+    Args:
+        source: of the sentence, eos behind.
+        beginning: of its translation.
+        limit: ids that a source may have.
+    """
+    if len(source) > limit:
+        return f" has {len(source)} tokens and at most {limit} can be translated"
+    if len(source) > 1 and len(beginning) >= longest_translation(source):
+        return (
+            f": its translation may have {longest_translation(source)} tokens and the prefix has "
+            f"{len(beginning)} already"
+        )
+    return ""
 
 
 def longest_translation(source: Sequence[int]) -> int:

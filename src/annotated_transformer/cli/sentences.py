@@ -5,7 +5,7 @@ import io
 import select
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -59,10 +59,13 @@ class Sentences:
         self.stream, self.name, self.live = stream, name, live
         self.left_empty = 0
 
-    def chunks(self, skip: int = 0) -> Iterator[list[str]]:
+    def chunks(
+        self, skip: int = 0, skipped: Callable[[list[str]], None] = lambda chunk: None
+    ) -> Iterator[list[str]]:
         """Lists of at most LINES_AT_ONCE sentences, after `skip` lines of an earlier call.
 
-        Those were named then, if they could not be read; here they are only counted.
+        Those were named then, if they could not be read; here they are only counted, and handed to
+        `skipped`, some at a time.
         """
         chunk: list[str] = []
         number = 0
@@ -74,23 +77,15 @@ class Sentences:
                 continue
             number += 1
             text = self._text(line, number, aloud=number > skip)
-            if number <= skip:
-                continue
             chunk.append(text)
-            if len(chunk) == LINES_AT_ONCE:
+            if number == skip or (number < skip and len(chunk) == LINES_AT_ONCE):
+                skipped(chunk)
+                chunk = []
+            elif len(chunk) == LINES_AT_ONCE:
                 yield chunk
                 chunk = []
         if chunk:
             yield chunk
-
-    def complain(self) -> None:
-        """Raises CallError if lines were left empty."""
-        if self.left_empty:
-            lines = "1 line" if self.left_empty == 1 else f"{self.left_empty:,} lines"
-            raise CallError(
-                f"{lines} of {self.name} could not be read and stayed empty; the others are "
-                "translated. Text has to be UTF-8: convert it, for example with iconv."
-            )
 
     def _lines(self) -> Iterator[bytes | None]:
         r"""Lines without their \n; None where nothing has come for a moment."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.cli.line_output import LineOutput
-from annotated_transformer.cli.options import add_device, add_search, positive, print_lines
+from annotated_transformer.cli.options import add_device, add_search, counted, positive, print_lines
 from annotated_transformer.cli.picture import check_picture, save_picture
 from annotated_transformer.cli.sentences import (
     LINES_AT_ONCE,
@@ -19,7 +19,8 @@ from annotated_transformer.cli.sentences import (
     Sentences,
     inspect_input,
 )
-from annotated_transformer.cli.writers import WRITERS, Search, one_line
+from annotated_transformer.cli.translation_files import one_line
+from annotated_transformer.cli.writers import WRITERS, Search
 from annotated_transformer.data.download import sha256_of
 from annotated_transformer.data.text_file import open_bytes
 from annotated_transformer.errors import CallError, WorkError
@@ -189,13 +190,22 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
         if output is not None:
             stack.callback(output.close)
         first = done = 0 if output is None else output.lines
-        given = [arguments.text] if sentences is None else sentences.chunks(skip=done)
+        untranslated = 0
+
+        def of_a_broken_call(lines: list[str]) -> None:
+            nonlocal untranslated
+            untranslated += search.untranslated(lines)
+
+        given = (
+            [arguments.text]
+            if sentences is None
+            else sentences.chunks(skip=done, skipped=of_a_broken_call)
+        )
         progress = Progress(
             None if source is None else source.lines,
             done,
             silent=sentences is None or (output is None and sys.stdout.isatty()),
         )
-        untranslated = 0
         writer = WRITERS[arguments.format](search, write_out if output is None else output.write)
         try:
             writer.begin()
@@ -220,15 +230,25 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
             count = "1 line" if done - first == 1 else f"{done - first:,} lines"
             seconds = time.monotonic() - began
             print(f"{count} in {seconds:,.1f} s{before}, written to {output.path}", file=sys.stderr)
-    if sentences is not None:
-        sentences.complain()
-    if untranslated:
-        lines_stayed = "1 line" if untranslated == 1 else f"{untranslated:,} lines"
-        raise CallError(
-            f"{lines_stayed} stayed empty, for what is said above; the others are translated. "
-            "Break long lines into sentences, and shorten a long --prefix."
-        )
+    check_whole(0 if sentences is None else sentences.left_empty, untranslated)
     return 0
+
+
+def check_whole(unread: int, untranslated: int) -> None:
+    """Raises CallError if lines stayed empty that are not empty in the input."""
+    problems = []
+    if unread:
+        problems.append(
+            f"{counted(unread, 'line')} could not be read (text has to be UTF-8: convert it, for "
+            "example with iconv)"
+        )
+    if untranslated:
+        problems.append(
+            f"{counted(untranslated, 'line')} could not be translated (break long lines into "
+            "sentences, and shorten a long --prefix)"
+        )
+    if problems:
+        raise CallError(f"{' and '.join(problems)}: left empty; the others are translated.")
 
 
 def is_file(path: Path | None) -> bool:

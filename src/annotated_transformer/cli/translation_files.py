@@ -68,7 +68,7 @@ def write_lines(path: Path, lines: Sequence[str]) -> WorkError | None:
     Returns:
         What to raise once the scores are printed: where the translations are. None if all is well.
     """
-    text = "".join(line + "\n" for line in lines)
+    text = "".join(one_line(line) + "\n" for line in lines)
     try:
         if path.is_file() and path.stat().st_size:
             raise FileExistsError("somebody has written it meanwhile")
@@ -83,3 +83,8 @@ def write_lines(path: Path, lines: Sequence[str]) -> WorkError | None:
         return WorkError(f"{said}. They are in {file.name} instead.")
     print(f"translations written to {path}", file=sys.stderr)
     return None
+
+
+def one_line(text: str) -> str:
+    """A translation in which the model wrote an end of line would become two lines."""
+    return text.replace("\r", " ").replace("\n", " ")

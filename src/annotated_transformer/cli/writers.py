@@ -7,13 +7,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from annotated_transformer.cli.sentences import Progress
+from annotated_transformer.cli.translation_files import one_line
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import (
     CrossAttention,
     Translation,
     cross_attention,
+    longest_source,
     nbest_translations,
+    prefix_ids,
+    refusal,
+    source_ids,
 )
 
 Write = Callable[[str], None]  # takes whole lines, each with its newline
@@ -64,6 +69,13 @@ class Search:
             Found(first_line + place, line, translations)
             for place, (line, translations) in enumerate(zip(lines, found, strict=True))
         ]
+
+    def untranslated(self, lines: Sequence[str]) -> int:
+        """How many lines are not translated, for what `__call__` would say of each."""
+        sources = source_ids(self.vocabulary, lines)
+        beginnings = prefix_ids(self.vocabulary, self.prefix, sources)
+        limit = longest_source(self.model)
+        return sum(bool(refusal(*ids, limit)) for ids in zip(sources, beginnings, strict=True))
 
     def as_object(self, found: Found) -> dict[str, Any]:
         """One sentence for JSON."""
@@ -149,8 +161,3 @@ WRITERS: dict[str, type[TextWriter]] = {
     "json": JsonWriter,
     "jsonl": JsonLinesWriter,
 }
-
-
-def one_line(text: str) -> str:
-    """A translation in which the model wrote an end of line would become two lines."""
-    return text.replace("\r", " ").replace("\n", " ")

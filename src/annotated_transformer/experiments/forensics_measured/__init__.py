@@ -67,10 +67,18 @@ def measure(results: Path, references: Sequence[str]) -> dict[str, Any]:
         "hyphen_signs": count_hyphens(ours, references),
         "scores": [{**asdict(score), "value": round(score.value, 2)} for score in scores],
         "interval": [round(interval.low, 2), round(interval.high, 2)],
+        "searches": {run: search_of(results, run) for run in (RUN, *OTHERS)},
         "against": {
             run: compare(mine, count_sentences(output(run), references, "cased")) for run in OTHERS
         },
     }
+
+
+def search_of(results: Path, run: str) -> dict[str, Any]:
+    """Which search made a recorded output, and on which sentences its alpha was chosen."""
+    scores = json.loads((results / run / "scores.json").read_text("utf-8"))
+    [cased] = [s for s in scores if (s["split"], s["protocol"]) == (SPLIT, "cased")]
+    return {name: cased[name] for name in ("beam", "alpha", "alpha_chosen_on")}
 
 
 def count_hyphens(ours: Sequence[str], references: Sequence[str]) -> dict[str, int]:
