@@ -33,6 +33,7 @@ from annotated_transformer.benchmark.decoding import (
 )
 from annotated_transformer.benchmark.ports import hugging_face_of
 from annotated_transformer.cli import main
+from annotated_transformer.cli.benchmark import warn_of_sleeping_threads
 from annotated_transformer.data import generate_corpus
 from annotated_transformer.decoding import beam_search
 from annotated_transformer.errors import CallError
@@ -284,6 +285,15 @@ def test_command_prints_one_object(monkeypatch, capfd):
     assert (shipped["weights"], shipped["sentences"], shipped["beam"]) == ("shipped", 6, 2)
     assert shipped["batches"] > 1
     assert "shipped: turn 1 of " in said.err
+
+
+def test_threads_that_sleep_are_warned_of(monkeypatch, capsys):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    warn_of_sleeping_threads()
+    assert "set OMP_WAIT_POLICY=active, or give --threads 1" in capsys.readouterr().err
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    warn_of_sleeping_threads()
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [["--sizes", "trained"], ["--run-dir", "somewhere"]])

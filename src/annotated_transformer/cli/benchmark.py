@@ -1,7 +1,9 @@
 """`annotated-transformer benchmark`: this package beside others, on this machine."""
 
 import argparse
+import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +221,16 @@ def train_sizes(
     return reports
 
 
+def warn_of_sleeping_threads() -> None:
+    """CTranslate2's own OpenMP makes PyTorch's threads sleep between two operations."""
+    if not os.environ.get("OMP_WAIT_POLICY"):
+        print(
+            "CTranslate2 takes part, which slows all others on several threads: set "
+            "OMP_WAIT_POLICY=active, or give --threads 1 (benchmarks/README.md)",
+            file=sys.stderr,
+        )
+
+
 def decode_sizes(
     arguments: argparse.Namespace,
     corpus: ParallelCorpus,
@@ -234,6 +246,8 @@ def decode_sizes(
     from annotated_transformer.transformer import Transformer
     from annotated_transformer.translation import longest_source, source_ids
 
+    if find_spec("ctranslate2") and torch.get_num_threads() > 1:
+        warn_of_sleeping_threads()
     trained, vocabulary, _ = load_run(arguments.run_dir or FOLDER, device)
     machine["vocabulary"] = len(vocabulary)
     say_machine(arguments, machine)
