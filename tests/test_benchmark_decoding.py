@@ -25,6 +25,7 @@ from annotated_transformer.benchmark.decoders import (
 )
 from annotated_transformer.benchmark.decoding import (
     Agreement,
+    DecodingReport,
     as_text,
     compare,
     measure_decoding,
@@ -33,7 +34,6 @@ from annotated_transformer.benchmark.decoding import (
 )
 from annotated_transformer.benchmark.ports import hugging_face_of
 from annotated_transformer.cli import main
-from annotated_transformer.cli.benchmark import warn_of_sleeping_threads
 from annotated_transformer.data import generate_corpus
 from annotated_transformer.decoding import beam_search
 from annotated_transformer.errors import CallError
@@ -287,13 +287,23 @@ def test_command_prints_one_object(monkeypatch, capfd):
     assert "shipped: turn 1 of " in said.err
 
 
-def test_threads_that_sleep_are_warned_of(monkeypatch, capsys):
-    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-    warn_of_sleeping_threads()
-    assert "set OMP_WAIT_POLICY=active, or give --threads 1" in capsys.readouterr().err
-    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
-    warn_of_sleeping_threads()
-    assert not capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("policy", "threads", "warned"),
+    [("", "2", True), ("passive", "2", True), ("active", "2", False), ("", "1", False)],
+)
+def test_threads_that_sleep_are_warned_of(monkeypatch, capfd, policy, threads, warned):
+    before = torch.get_num_threads()
+    nothing = DecodingReport("shipped", 0, 0, 0, 0, 4, 0.6, "wall", 0, [], [])
+    monkeypatch.setenv("OMP_WAIT_POLICY", policy)
+    monkeypatch.setattr(
+        "annotated_transformer.benchmark.decoding.measure_decoding", lambda *given: nothing
+    )
+    try:
+        call = ["benchmark", "decoding", "--sizes", "trained", "--threads", threads]
+        assert main([*call, "--format", "json"]) == 0
+    finally:
+        torch.set_num_threads(before)
+    assert ("set OMP_WAIT_POLICY=active" in capfd.readouterr().err) == warned
 
 
 @pytest.mark.parametrize("options", [["--sizes", "trained"], ["--run-dir", "somewhere"]])

@@ -17,7 +17,7 @@ from annotated_transformer.beam_steps import Watch, steps_of
 BLOCK = 64  # columns whose maximum stands for them when the best of a vocabulary are looked for
 # Rows of log-probabilities at a time: so few stay in the processor's cache until they are read.
 ROWS = 64
-HIGHEST_ALPHA = 100  # far above what helps, and no power of a length overflows
+HIGHEST_ALPHA = 100  # far above what helps; no power of a length below 7,000 overflows
 FREE = -1  # stands for "any token" where a translation need not begin with a certain one
 
 
@@ -234,7 +234,7 @@ def top_k(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k largest of each row of x (rows, n) and their columns, each (rows, k), largest first.
 
     The values are those of x.topk(k); of equal ones other columns may be named. Faster on long
-    rows, on a CPU 1.5 to 1.9 times for a vocabulary of 10,000 and a beam of 4
+    rows, on a CPU 1.8 times for a vocabulary of 10,000 and a beam of 4
     (benchmarks/README.md): the k largest lie in the k blocks of columns with the largest maxima (or
     in the few columns left over), and maxima are cheap.
     """

@@ -70,8 +70,8 @@ def log_probability(
 ) -> float:
     """The log-probability that a model gives a whole translation, in nats.
 
-    With it a wrong translation is blamed: where the model finds the reference more probable than
-    what a search returned, the search has erred; otherwise the model.
+    With it a wrong translation is blamed: where the reference has the better score (this over the
+    length penalty of the search), the search has erred; otherwise the model.
 
     Args:
         source: its tokens, eos last.
@@ -83,7 +83,9 @@ def log_probability(
     with evaluation_mode(model):
         logits = model(given, written[:, :-1])  # (1, n_tgt, vocab)
     logits[..., list(banned)] = -math.inf
-    return float(logits.log_softmax(-1).gather(2, written[:, 1:, None]).sum())
+    precision = torch.promote_types(logits.dtype, torch.float32)  # as in a search
+    log_probabilities = logits.log_softmax(-1, dtype=precision)
+    return float(log_probabilities.gather(2, written[:, 1:, None]).sum())
 
 
 @torch.no_grad()  # not inference_mode: training goes on afterwards with what is cached here

@@ -50,8 +50,9 @@ def sample_decode(
         Integers (batch, length): bos, the tokens, eos, then padding.
 
     Raises:
-        ValueError: if temperature is not above 0, top_k below 1 or top_p not in (0, 1], or if
-            prefix is refused (`decoding.forced_tokens`).
+        ValueError: if temperature is not above 0, top_k below 1 or top_p not in (0, 1], if prefix
+            is refused (`decoding.forced_tokens`), or if max_extra leaves a sentence no token.
+        FloatingPointError: if the model's output is not a number.
     """
     if not 0 < temperature < math.inf:
         raise ValueError(

@@ -223,7 +223,7 @@ def train_sizes(
 
 def warn_of_sleeping_threads() -> None:
     """CTranslate2's own OpenMP makes PyTorch's threads sleep between two operations."""
-    if not os.environ.get("OMP_WAIT_POLICY"):
+    if os.environ.get("OMP_WAIT_POLICY", "").lower() != "active":
         print(
             "CTranslate2 takes part, which slows all others on several threads: set "
             "OMP_WAIT_POLICY=active, or give --threads 1 (benchmarks/README.md)",
@@ -246,7 +246,7 @@ def decode_sizes(
     from annotated_transformer.transformer import Transformer
     from annotated_transformer.translation import longest_source, source_ids
 
-    if find_spec("ctranslate2") and torch.get_num_threads() > 1:
+    if device.type == "cpu" and find_spec("ctranslate2") and torch.get_num_threads() > 1:
         warn_of_sleeping_threads()
     trained, vocabulary, _ = load_run(arguments.run_dir or FOLDER, device)
     machine["vocabulary"] = len(vocabulary)

@@ -76,7 +76,8 @@ def counts_of(
         raise WorkError(
             f"{score.name}: sacreBLEU {version('sacrebleu')} finds {score.value:.4f} and the count "
             f"of this package {counted_here.score:.4f}, so an interval would belong to another "
-            "score: install the release of requirements-lock.txt, or give --bootstrap 0."
+            "score: install the release of requirements-lock.txt, or give --bootstrap 0 and no "
+            "--against."
         )
     return counted_here
 
@@ -90,8 +91,12 @@ def compare(
 ) -> list[Compared]:
     """Our translations against another file of the same sentences, score by score."""
     compared = []
-    for score in score_corpus(others, references, language=language):
-        ours = count_sentences(hypotheses, references, score.name, language)
+    for own, score in zip(
+        score_corpus(hypotheses, references, language=language),
+        score_corpus(others, references, language=language),
+        strict=True,
+    ):
+        ours = counts_of(own, hypotheses, references, language)
         theirs = counts_of(score, others, references, language)
         compared.append(
             Compared(

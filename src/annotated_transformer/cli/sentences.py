@@ -71,7 +71,7 @@ class Sentences:
         number = 0
         for line in self._lines():
             if line is None:  # a pause
-                if chunk:
+                if chunk and number > skip:
                     yield chunk
                     chunk = []
                 continue
@@ -84,8 +84,10 @@ class Sentences:
             elif len(chunk) == LINES_AT_ONCE:
                 yield chunk
                 chunk = []
-        if chunk:
+        if chunk and number > skip:
             yield chunk
+        elif chunk:  # the stream is shorter than what an earlier call read
+            skipped(chunk)
 
     def _lines(self) -> Iterator[bytes | None]:
         r"""Lines without their \n; None where nothing has come for a moment."""

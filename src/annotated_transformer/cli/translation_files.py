@@ -15,11 +15,12 @@ def read_translations(path: Path, lines: int, split: str) -> list[str]:
     Raises:
         CallError: if it cannot be read, is not UTF-8, or has another number of lines.
     """
-    if path.is_dir() or not path.exists():
-        what = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
-        raise CallError(f"{what}: name a file of translations, one a line.")
     try:
         raw = path.read_bytes().removeprefix(BYTE_ORDER_MARK)
+    except (FileNotFoundError, IsADirectoryError) as error:
+        folder = isinstance(error, IsADirectoryError)
+        what = f"{path} is a folder" if folder else f"there is no file {path}"
+        raise CallError(f"{what}: name a file of translations, one a line.") from error
     except OSError as error:
         raise CallError(f"{path} cannot be read: {error.strerror}.") from error
     try:
