@@ -93,8 +93,11 @@ def alive(part_of_command: str) -> list[int]:
 
 
 def left_of(part_of_command: str) -> list[int]:
-    """Those of them that are still there after a minute: what was killed needs a moment to end."""
-    deadline = time.monotonic() + 60
+    """Those that are still there after some seconds: what was killed needs a moment to end.
+
+    Not so long that what runs on would meet its limit of processor time.
+    """
+    deadline = time.monotonic() + 10
     while (found := alive(part_of_command)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return found
