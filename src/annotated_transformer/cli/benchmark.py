@@ -221,9 +221,11 @@ def train_sizes(
     return reports
 
 
-def warn_of_sleeping_threads() -> None:
+def warn_of_sleeping_threads(device: torch.device) -> None:
     """CTranslate2's own OpenMP makes PyTorch's threads sleep between two operations."""
-    if os.environ.get("OMP_WAIT_POLICY", "").lower() != "active":
+    takes_part = device.type == "cpu" and find_spec("ctranslate2") is not None
+    may_sleep = os.environ.get("OMP_WAIT_POLICY", "").lower() != "active"
+    if takes_part and may_sleep and torch.get_num_threads() > 1:
         print(
             "CTranslate2 takes part, which slows all others on several threads: set "
             "OMP_WAIT_POLICY=active, or give --threads 1 (benchmarks/README.md)",
@@ -246,8 +248,7 @@ def decode_sizes(
     from annotated_transformer.transformer import Transformer
     from annotated_transformer.translation import longest_source, source_ids
 
-    if device.type == "cpu" and find_spec("ctranslate2") and torch.get_num_threads() > 1:
-        warn_of_sleeping_threads()
+    warn_of_sleeping_threads(device)
     trained, vocabulary, _ = load_run(arguments.run_dir or FOLDER, device)
     machine["vocabulary"] = len(vocabulary)
     say_machine(arguments, machine)

@@ -161,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
     language = corpus.target_language
     scored = score_with_intervals(hypotheses, split.target, language, arguments.bootstrap)
     compared = others and compare(
-        hypotheses, others, split.target, language, arguments.bootstrap or RESAMPLES
+        scored, hypotheses, others, split.target, language, arguments.bootstrap or RESAMPLES
     )
     protocols: list[ProtocolScore] = []
     if arguments.every_protocol:

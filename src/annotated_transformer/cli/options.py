@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from annotated_transformer.config import ALPHA, BEAM_SIZE
 
+Number = TypeVar("Number", int, float)
+
 # Far beyond what helps, and below what no machine can hold: memory grows with the beam.
 MOST_BEAMS = 100
 MOST_THREADS = 1024
 HIGHEST_ALPHA = 10
-Number = TypeVar("Number", int, float)
-
 FEWEST_RESAMPLES = 40  # a fortieth of them lies outside at either end
 
 
@@ -111,8 +111,8 @@ def resamples(text: str) -> int:
 
 
 def counted(number: int, what: str) -> str:
-    """ "1 card", "2 cards"."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    """ "1 card", "2,000 cards"."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def print_json(values: dict[str, Any]) -> None:

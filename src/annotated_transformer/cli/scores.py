@@ -83,20 +83,17 @@ def counts_of(
 
 
 def compare(
+    scored: Sequence[Scored],
     hypotheses: Sequence[str],
     others: Sequence[str],
     references: Sequence[str],
     language: str,
     resamples: int,
 ) -> list[Compared]:
-    """Our translations against another file of the same sentences, score by score."""
+    """Our translations, scored already, against another file of the same sentences."""
     compared = []
-    for own, score in zip(
-        score_corpus(hypotheses, references, language=language),
-        score_corpus(others, references, language=language),
-        strict=True,
-    ):
-        ours = counts_of(own, hypotheses, references, language)
+    for own, score in zip(scored, score_corpus(others, references, language=language), strict=True):
+        ours = counts_of(own.score, hypotheses, references, language)
         theirs = counts_of(score, others, references, language)
         compared.append(
             Compared(

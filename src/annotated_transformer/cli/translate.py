@@ -227,7 +227,7 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
         if output is not None:
             output.end()
             before = f" after {first:,} that were there" if first else ""
-            count = "1 line" if done - first == 1 else f"{done - first:,} lines"
+            count = counted(done - first, "line")
             seconds = time.monotonic() - began
             print(f"{count} in {seconds:,.1f} s{before}, written to {output.path}", file=sys.stderr)
     check_whole(0 if sentences is None else sentences.left_empty, untranslated)
