@@ -53,11 +53,14 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """Row (E) of Table 3: one trained vector a position, up to a fixed number of positions."""
+    """Row (E) of Table 3: one trained vector a position, up to a fixed number of positions.
+
+    Alone, the table starts at zero; the model's `initialise` draws it as it does embeddings.
+    """
 
     def __init__(self, d_model: int, max_positions: int) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.empty(max_positions, d_model))
+        self.table = nn.Parameter(torch.zeros(max_positions, d_model))
 
     def forward(self, n: int, start: int = 0) -> Tensor:
         """The vectors of positions start ... start + n - 1; (n, d_model).
