@@ -14,9 +14,9 @@ import pytest
 from sacrebleu.dataset import DATASETS
 
 from annotated_transformer.cli import main
-from annotated_transformer.cli.evaluate import ALPHAS, try_alphas
 from annotated_transformer.cli.scores import length_ratio
 from annotated_transformer.cli.translation_files import refuse_to_overwrite, write_lines
+from annotated_transformer.cli.tuning import ALPHAS, try_searches
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.forensics import score_under_every_protocol
 from annotated_transformer.scoring import (
@@ -68,6 +68,7 @@ def test_the_report_is_that_of_the_translations(run_dir, capsys, tmp_path):
     assert report["sentences"] == 3
     assert report["sentences_per_second"] == pytest.approx(3 / report["seconds"])
     assert (report["beam"], report["alpha"], report["tuning"]) == (4, 0.6, None)
+    assert report["max_extra"] == 50
 
 
 def test_alpha_can_be_chosen_on_another_split_and_says_so(run_dir, capsys):
@@ -80,13 +81,17 @@ def test_alpha_can_be_chosen_on_another_split_and_says_so(run_dir, capsys):
 
 @pytest.fixture
 def searches(monkeypatch):
-    """Every search that `evaluate` asks for, and a translator that is right at alpha 1.2 alone."""
+    """Every search that `evaluate` asks for.
+
+    The translator is right at alpha 1.2 with at most 7 or 50 tokens more, and there alone.
+    """
     asked = []
 
-    def translate(model, vocabulary, sentences, *, beam_size, alpha, **others):
-        asked.append((list(sentences), beam_size, alpha))
+    def translate(model, vocabulary, sentences, *, beam_size, alpha, max_extra, **others):
+        asked.append((list(sentences), beam_size, alpha, max_extra))
         known = dict(pair for pairs in SPLITS.values() for pair in pairs)
-        return [known[line] if alpha == 1.2 else "falsch" for line in sentences]
+        right = alpha == 1.2 and max_extra in (7, 50)
+        return [known[line] if right else "falsch" for line in sentences]
 
     monkeypatch.setattr("annotated_transformer.cli.evaluate.translate_sentences", translate)
     return asked
@@ -97,28 +102,60 @@ def test_alpha_is_chosen_on_the_sentences_and_references_of_the_split_that_was_n
 ):
     report = evaluate(run_dir, capsys, "--alpha-from", "train", "--beam", "3")
     train, test = ([source for source, _ in SPLITS[name]] for name in ("train", "test"))
-    assert searches == [*((train, 3, alpha) for alpha in ALPHAS), (test, 3, 1.2)]
+    assert searches == [*((train, 3, alpha, 50) for alpha in ALPHAS), (test, 3, 1.2, 50)]
     assert {one["alpha"]: round(one["score"]) for one in report["tuning"]} == {
         alpha: 100 if alpha == 1.2 else 0 for alpha in ALPHAS
     }
 
 
 def test_beam_and_alpha_reach_the_search(run_dir, capsys, searches):
-    report = evaluate(run_dir, capsys, "--beam", "7", "--alpha", "1.1")
-    assert [search[1:] for search in searches] == [(7, 1.1)]
-    assert (report["beam"], report["alpha"]) == (7, 1.1)
+    report = evaluate(run_dir, capsys, "--beam", "7", "--alpha", "1.1", "--max-extra", "0")
+    assert [search[1:] for search in searches] == [(7, 1.1, 0)]
+    assert (report["beam"], report["alpha"], report["max_extra"]) == (7, 1.1, 0)
+
+
+def test_the_limit_of_length_is_chosen_together_with_alpha(run_dir, capsys, searches):
+    options = ["--alpha-from", "train", "--max-extra", "3", "7", "60"]
+    report = evaluate(run_dir, capsys, *options)
+    grid = [(alpha, extra) for extra in (3, 7, 60) for alpha in ALPHAS]
+    assert [search[2:] for search in searches] == [*grid, (1.2, 7)]
+    assert [(one["alpha"], one["max_extra"]) for one in report["tuning"]] == grid
+    assert (report["alpha"], report["max_extra"]) == (1.2, 7)
+    assert main(["evaluate", "--run-dir", str(run_dir), *options]) == 0
+    said = capsys.readouterr().out
+    assert "alpha 1.2, at most source + 7 tokens (chosen on train: at most source + 3" in said
+    assert "at most source + 7 tokens, 0.4: 0.00," in said
+
+
+def test_several_limits_need_a_split_to_choose_on(run_dir, capsys, searches):
+    call = ["evaluate", "--run-dir", str(run_dir), "--max-extra", "5", "50"]
+    assert main(call) == 2
+    assert "--max-extra was given 2 numbers, and nothing says which" in capsys.readouterr().err
+    assert searches == []
+
+
+@pytest.mark.parametrize("number", ["-1", "1001", "ten"])
+def test_a_limit_that_is_none_is_a_sentence(run_dir, capsys, number):
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", "--run-dir", str(run_dir), "--max-extra", number])
+    assert ended.value.code == 2
+    assert "a whole number from 0 to 1,000 is expected" in capsys.readouterr().err
 
 
 def test_the_text_report_shows_what_the_choice_of_alpha_was_between(run_dir, capsys, monkeypatch):
-    found = [{"alpha": 0.6, "score": 20.0}, {"alpha": 1.2, "score": 30.0}]
-    monkeypatch.setattr("annotated_transformer.cli.evaluate.try_alphas", lambda *_: found)
+    found = [
+        {"alpha": 0.6, "max_extra": 50, "score": 20.0},
+        {"alpha": 1.2, "max_extra": 50, "score": 30.0},
+    ]
+    monkeypatch.setattr("annotated_transformer.cli.evaluate.try_searches", lambda *_: found)
     assert main(["evaluate", "--run-dir", str(run_dir), "--alpha-from", "valid"]) == 0
     assert "alpha 1.2 (chosen on valid: 0.6: 20.00, 1.2: 30.00)" in capsys.readouterr().out
 
 
 def test_the_alpha_that_did_best_elsewhere_is_used(run_dir, capsys, monkeypatch):
-    found = [{"alpha": a, "score": s} for a, s in ((0.6, 20.0), (1.2, 30.0), (1.4, 25.0))]
-    monkeypatch.setattr("annotated_transformer.cli.evaluate.try_alphas", lambda *_: found)
+    tried = ((0.6, 20.0), (1.2, 30.0), (1.4, 25.0))
+    found = [{"alpha": a, "max_extra": 50, "score": s} for a, s in tried]
+    monkeypatch.setattr("annotated_transformer.cli.evaluate.try_searches", lambda *_: found)
     assert evaluate(run_dir, capsys, "--alpha-from", "valid")["alpha"] == 1.2
 
 
@@ -350,7 +387,8 @@ def test_a_language_is_scored_by_its_own_rules(given, capsys):
     assert counted.score == pytest.approx(found["value"])
     assert found["interval"]["low"] == pytest.approx(found["value"])  # three equal sentences
     [tuned] = {
-        one["score"] for one in try_alphas(lambda *_, **__: ours, Split(theirs, theirs), "fr")
+        one["score"]
+        for one in try_searches(lambda *_, **__: ours, [(0.6, 50)], Split(theirs, theirs), "fr")
     }
     assert tuned == found["value"]
 

@@ -27,7 +27,7 @@ from annotated_transformer.ledger.ledger_page import anchor_of, cells_of, make_l
 from annotated_transformer.ledger.recorded_runs import (
     RecordedRun,
     RecordedScore,
-    TriedAlpha,
+    TriedSearch,
     Tuning,
     load_run_record,
     load_run_records,
@@ -413,8 +413,8 @@ def a_score(**changes: Any) -> tuple[RecordedScore, ...]:
     return (replace(a_run().scores[0], **changes),)
 
 
-def a_tuning(tried: list[tuple[float, float]], split: str = "test") -> Tuning:
-    return Tuning(split, 4, "valid", "lower-tokenised", tuple(TriedAlpha(*one) for one in tried))
+def a_tuning(tried: list[tuple[Any, ...]], split: str = "test") -> Tuning:
+    return Tuning(split, 4, "valid", "lower-tokenised", tuple(TriedSearch(*one) for one in tried))
 
 
 @pytest.mark.parametrize(
@@ -446,6 +446,14 @@ def a_tuning(tried: list[tuple[float, float]], split: str = "test") -> Tuning:
         ({"tuning": (a_tuning([]),)}, "was chosen among none"),
         ({"tuning": (a_tuning([(0.6, 20.0), (1.0, 21.0)]),)}, "is 0.6, but 1.0 scored best"),
         ({"tuning": (a_tuning([(0.6, 20.0)], split="another"),)}, "not in scores.json"),
+        ({"tuning": (a_tuning([(0.6, 20.0, 9)]),)}, "is 0.6, but 0.6 with at most source + 9"),
+        (
+            {
+                "tuning": (a_tuning([(0.6, 20.0), (0.6, 19.0, 0)]),),
+                "scores": a_score(max_extra=0),
+            },
+            "is 0.6 with at most source + 0 tokens, but 0.6 scored best on valid",
+        ),
     ],
 )
 def test_unsound_runs_are_noticed(changes: dict[str, Any], words: str) -> None:
@@ -463,6 +471,16 @@ def test_a_run_page_shows_the_alphas_that_were_tried() -> None:
     page = make_run_page([a_run(tuning=(a_tuning([(0.4, 19.876), (0.6, 20.0)]),))])
     assert "tried on valid with beam 4" in page
     assert "0.4: 19.88, 0.6: 20.00." in page
+
+
+def test_a_run_page_shows_the_limits_that_were_tried() -> None:
+    tried = a_tuning([(0.4, 19.0, 10), (0.6, 20.0, 10), (0.4, 18.0)])
+    page = make_run_page([a_run(tuning=(tried,), scores=a_score(max_extra=10))])
+    assert "α = 0.6, at most source + 10 tokens, chosen on valid; " in page
+    assert (
+        "at most source + 10 tokens, 0.4: 19.00, 0.6: 20.00; at most source + 50 tokens, 0.4: "
+        "18.00." in page
+    )
 
 
 def test_a_run_page_shows_every_figure() -> None:
@@ -582,10 +600,32 @@ def test_a_record_keeps_the_alphas_that_were_tried(tmp_path: Path) -> None:
     tuning = [{"alpha": 0.8, "score": 9.8765}, {"alpha": 1.0, "score": 10.0}]
     file.write_text(json.dumps({**report, "tuning": tuning}))
     run = record_run(request, parse)
-    tried = (TriedAlpha(0.8, 9.88), TriedAlpha(1.0, 10.0))
+    tried = (TriedSearch(0.8, 9.88), TriedSearch(1.0, 10.0))
     assert run.tuning == (Tuning("test", 5, "valid", "lower-tokenised", tried),)
     kept = json.loads((request.folder / "tuning.json").read_text())
-    assert kept[0]["tried"] == [{"alpha": 0.8, "score": 9.88}, {"alpha": 1.0, "score": 10.0}]
+    assert kept[0]["tried"] == [
+        {"alpha": 0.8, "score": 9.88, "max_extra": 50},
+        {"alpha": 1.0, "score": 10.0, "max_extra": 50},
+    ]
+
+
+def test_a_record_keeps_the_limit_that_was_chosen(tmp_path: Path) -> None:
+    request = make_run_dir(tmp_path)
+    file = Path(request.score_files[0])
+    tuning = [
+        {"alpha": 1.0, "max_extra": 50, "score": 9.0},
+        {"alpha": 1.0, "max_extra": 10, "score": 10.0},
+    ]
+    report = {**json.loads(file.read_text()), "max_extra": 10, "tuning": tuning}
+    file.write_text(json.dumps(report))
+    run = record_run(request, parse)
+    assert run == load_run_record(request.folder)
+    assert [one.max_extra for one in run.tuning[0].tried] == [50, 10]
+    assert (run.scores[0].max_extra, run.scores[1].max_extra) == (10, None)
+    shutil.rmtree(request.folder)
+    file.write_text(json.dumps({**report, "max_extra": 50}))
+    with pytest.raises(WorkError, match=r"is 1\.0, but 1\.0 with at most source \+ 10 tokens"):
+        record_run(request, parse)
 
 
 def test_a_record_whose_alpha_was_not_the_best_is_refused(tmp_path: Path) -> None:

@@ -77,16 +77,16 @@ def test_a_line_that_is_not_utf_8_is_named_and_stays_empty_and_the_rest_goes_on(
 def test_beam_and_alpha_reach_the_search(run_dir, capsys, monkeypatch):
     asked = []
 
-    def search(model, vocabulary, lines, *, beam_size, alpha, nbest, first_line, progress, prefix):
-        asked.append((beam_size, alpha, nbest, first_line, prefix))
+    def search(model, vocabulary, lines, *, progress, **settings):
+        asked.append(settings)
         return [[] for _ in lines]
 
     monkeypatch.setattr("annotated_transformer.cli.writers.nbest_translations", search)
-    options = ["--beam", "7", "--alpha", "1.1", "--nbest", "2", "--prefix", "ein"]
-    assert (
-        main(["translate", "--run-dir", str(run_dir), *options, "a dog"]) == 2
-    )  # nothing is found
-    assert asked == [(7, 1.1, 2, 1, "ein")]
+    options = ["--beam", "7", "--alpha", "1.1", "--max-extra", "9", "--nbest", "2"]
+    call = ["translate", "--run-dir", str(run_dir), *options, "--prefix", "ein", "a dog"]
+    assert main(call) == 2  # nothing is found
+    sizes = {"beam_size": 7, "alpha": 1.1, "max_extra": 9, "nbest": 2}
+    assert asked == [{**sizes, "first_line": 1, "prefix": "ein"}]
 
 
 def test_several_translations_have_number_score_and_text(run_dir, capsys):
@@ -533,6 +533,7 @@ def test_where_files_cannot_be_locked_one_call_writes_as_ever(call, files, whole
         (["--beam", "2"], "another beam (4, now 2)"),
         (["--prefix", "zwei"], "another prefix (, now zwei)"),
         (["--alpha", "0"], "another alpha (0.6, now 0.0)"),
+        (["--max-extra", "10"], "another max extra (50, now 10)"),
         (["--format", "jsonl"], "another format (text, now jsonl)"),
     ],
 )

@@ -97,6 +97,29 @@ def test_a_prefix_as_long_as_its_translation_may_be_leaves_the_sentence_empty(
     assert ("left empty" in caplog.text) == (words > 0 and more >= 0)
 
 
+@pytest.mark.parametrize("extra", [0, 3])
+def test_no_translation_is_longer_than_the_limit_allows(trained, extra):
+    _, vocabulary = trained
+    sources = [ids for ids in source_ids(vocabulary, SENTENCES) if len(ids) > 1]
+    found = nbest_translations(*trained, SENTENCES, max_extra=extra, alpha=5.0)
+    generated = [len(best.tokens) - 1 for [best] in filter(None, found)]  # bos is not
+    # So high an alpha makes every translation as long as it may be.
+    assert generated == [len(ids) + extra for ids in sources]
+
+
+def test_a_lower_limit_lets_learned_positions_translate_longer_sentences(tmp_path):
+    run_dir = write_run(
+        tmp_path / "run", tmp_path, positions="learned", max_positions=60, num_layers=1
+    )
+    model, vocabulary, _ = load_run(run_dir)
+    assert longest_source(model, 20) == 40
+    assert longest_source(model, 61) == 0
+    sentence = "dog " * 20
+    assert 10 < len(source_ids(vocabulary, [sentence])[0]) <= 40
+    assert nbest_translations(model, vocabulary, [sentence]) == [[]]
+    assert nbest_translations(model, vocabulary, [sentence], max_extra=20)[0]
+
+
 def test_a_sentence_too_long_is_left_empty_with_a_word_and_the_rest_goes_on(trained, caplog):
     model, _ = trained
     too_long = "dog " * (longest_source(model) + 1)

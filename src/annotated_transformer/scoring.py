@@ -7,7 +7,7 @@ tokenised by Moses before n-grams are counted. The two are not comparable with e
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -21,6 +21,7 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from annotated_transformer.bleu import bleu_of_counts, count_corpus, words_13a
 from annotated_transformer.chrf import chrf_of_counts, count_characters
+from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.significance import Counted
 
@@ -213,3 +214,21 @@ def check_line_counts(hypotheses: Sequence[str], references: Sequence[str]) -> N
         )
     if not references:
         raise CallError("there is nothing to score; give at least one line and its reference.")
+
+
+def searches_in_words(tried: Iterable[tuple[float, int, float]]) -> str:
+    """The length penalties that were tried with their scores: "0.4: 30.12, 0.6: 30.34".
+
+    Args:
+        tried: alpha, max_extra and score of each. They are grouped by max_extra, which is named
+            unless it is the paper's alone.
+    """
+    groups: dict[int, list[str]] = {}
+    for alpha, max_extra, score in tried:
+        groups.setdefault(max_extra, []).append(f"{alpha}: {score:.2f}")
+    if list(groups) == [MAX_EXTRA]:
+        return ", ".join(groups[MAX_EXTRA])
+    return "; ".join(
+        f"at most source + {max_extra} tokens, {', '.join(scores)}"
+        for max_extra, scores in groups.items()
+    )

@@ -47,6 +47,7 @@ def translate_sentences(
     *,
     beam_size: int = BEAM_SIZE,
     alpha: float = ALPHA,
+    max_extra: int = MAX_EXTRA,
     batch_tokens: int = 2048,
     progress: Progress | None = None,
 ) -> list[str]:
@@ -60,6 +61,7 @@ def translate_sentences(
         sentences,
         beam_size=beam_size,
         alpha=alpha,
+        max_extra=max_extra,
         batch_tokens=batch_tokens,
         progress=progress,
     )
@@ -73,6 +75,7 @@ def nbest_translations(
     *,
     beam_size: int = BEAM_SIZE,
     alpha: float = ALPHA,
+    max_extra: int = MAX_EXTRA,
     nbest: int = 1,
     batch_tokens: int = 2048,
     first_line: int = 1,
@@ -91,6 +94,7 @@ def nbest_translations(
         sentences: plain text, one sentence each.
         beam_size: how many beginnings are kept (section 6.1).
         alpha: of the length penalty (section 6.1).
+        max_extra: tokens that a translation may have more than its source (section 6.1).
         nbest: how many translations of each sentence are wanted.
         batch_tokens: source tokens in a batch, padding counted; more need more memory.
         first_line: the number of the first sentence in warnings.
@@ -106,10 +110,10 @@ def nbest_translations(
         raise CallError("one text was given where sentences are expected: write [text].")
     sources = source_ids(vocabulary, sentences)
     beginnings = prefix_ids(vocabulary, prefix, sources)
-    limit = longest_source(model)
+    limit = longest_source(model, max_extra)
     wanted = []
     for index, ids in enumerate(sources):
-        if reason := refusal(ids, beginnings[index], limit):
+        if reason := refusal(ids, beginnings[index], limit, max_extra):
             logger.warning("line %d%s: it is left empty", first_line + index, reason)
         elif len(ids) > 1:  # more than eos
             wanted.append(index)
@@ -126,7 +130,7 @@ def nbest_translations(
             src.to(model.device),
             beam_size,
             alpha,
-            max_extra=MAX_EXTRA,
+            max_extra=max_extra,
             nbest=nbest,
             prefix=forced.to(model.device),  # (batch, n_prefix)
         )
@@ -186,31 +190,30 @@ def prefix_ids(
     return vocabulary.encode_batch(texts)
 
 
-def refusal(source: Sequence[int], beginning: Sequence[int], limit: int) -> str:
+def refusal(
+    source: Sequence[int], beginning: Sequence[int], limit: int, max_extra: int = MAX_EXTRA
+) -> str:
     """Why a line with these ids is not translated, to be read after its number; "" if it is.
 
     Args:
         source: of the sentence, eos behind.
         beginning: of its translation.
         limit: ids that a source may have.
+        max_extra: ids that its translation may have more.
     """
     if len(source) > limit:
         return f" has {len(source)} tokens and at most {limit} can be translated"
-    if len(source) > 1 and len(beginning) >= longest_translation(source):
+    longest = len(source) + max_extra  # of its translation (section 6.1)
+    if len(source) > 1 and len(beginning) >= longest:
         return (
-            f": its translation may have {longest_translation(source)} tokens and the prefix has "
+            f": its translation may have {longest} tokens and the prefix has "
             f"{len(beginning)} already"
         )
     return ""
 
 
-def longest_translation(source: Sequence[int]) -> int:
-    """How many tokens its translation may have (section 6.1)."""
-    return len(source) + MAX_EXTRA
-
-
-def longest_source(model: Transformer) -> int:
+def longest_source(model: Transformer, max_extra: int = MAX_EXTRA) -> int:
     """How many tokens a source may have: a learned table of positions ends, and memory does."""
     if model.config.positions == "learned":
-        return min(LONGEST_SOURCE, model.config.max_positions - MAX_EXTRA)
+        return max(0, min(LONGEST_SOURCE, model.config.max_positions - max_extra))
     return LONGEST_SOURCE

@@ -4,7 +4,6 @@ import argparse
 import sys
 import textwrap
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from annotated_transformer.cli.options import (
     add_device,
     add_format,
     add_search,
+    extra_tokens,
     positive,
     print_json,
     print_lines,
@@ -37,7 +37,8 @@ from annotated_transformer.cli.translation_files import (
     refuse_to_overwrite,
     write_lines,
 )
-from annotated_transformer.config import ALPHA, BEAM_SIZE
+from annotated_transformer.cli.tuning import ALPHAS, count_shared, try_searches
+from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 from annotated_transformer.data import (
     ParallelCorpus,
     Split,
@@ -49,15 +50,12 @@ from annotated_transformer.data.sacrebleu_sets import PREFIX, load_sacrebleu_set
 from annotated_transformer.errors import CallError
 from annotated_transformer.forensics import ProtocolScore, score_under_every_protocol
 from annotated_transformer.likelihood import Likelihood, split_likelihood
-from annotated_transformer.scoring import lower_tokenised_bleu
 from annotated_transformer.shipped import FOLDER as SHIPPED
 from annotated_transformer.significance import RESAMPLES
 from annotated_transformer.training import RunConfig, load_run
 from annotated_transformer.training.devices import choose_device
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import longest_source, translate_sentences
-
-ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -105,6 +103,15 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--source", help="language of the source (default the run's own, or en)")
     parser.add_argument("--target", help="language of the target (default the run's own, or de)")
     add_search(parser)
+    parser.add_argument(
+        "--max-extra",
+        type=extra_tokens,
+        nargs="+",
+        default=[MAX_EXTRA],
+        metavar="N",
+        help=f"tokens that a translation may have more than its source (default {MAX_EXTRA}); "
+        "of several, --alpha-from chooses one together with alpha",
+    )
     parser.add_argument(
         "--alpha-from",
         metavar="SPLIT",
@@ -181,6 +188,7 @@ def run(arguments: argparse.Namespace) -> int:
         "beam": None,
         "alpha": None,
         "alpha_chosen_on": None,
+        "max_extra": None,
         "scores": [one.as_json() for one in scored],
         "every_protocol": [asdict(score) for score in protocols] or None,
         "against": compared
@@ -208,6 +216,11 @@ def check_call(arguments: argparse.Namespace) -> None:
             f"--alpha-from {arguments.alpha_from} would choose the length penalty on the very "
             "split that is scored: name another split, such as valid."
         )
+    if len(arguments.max_extra) > 1 and arguments.alpha_from is None:
+        raise CallError(
+            f"--max-extra was given {len(arguments.max_extra)} numbers, and nothing says which is "
+            "best: give one, or --alpha-from SPLIT to choose."
+        )
     if not arguments.hypotheses:
         return
     for name in ("run_dir", "alpha_from", "output"):
@@ -216,9 +229,11 @@ def check_call(arguments: argparse.Namespace) -> None:
             raise CallError(
                 f"--hypotheses scores a file, and {option} belongs to a model: give one."
             )
-    if (arguments.beam, arguments.alpha) != (BEAM_SIZE, ALPHA):
+    searched = (arguments.beam, arguments.alpha, arguments.max_extra)
+    if searched != (BEAM_SIZE, ALPHA, [MAX_EXTRA]):
         raise CallError(
-            "--hypotheses scores a file: no search is made, so leave out --beam, --alpha."
+            "--hypotheses scores a file: no search is made, so leave out --beam, --alpha and "
+            "--max-extra."
         )
     if not (arguments.data or arguments.data_dir):
         raise CallError("--hypotheses needs the references: give --data or --data-dir.")
@@ -270,19 +285,25 @@ def translate_split(
         beam_size=arguments.beam,
         batch_tokens=arguments.batch_tokens,
     )
-    alpha, tuning = arguments.alpha, None
-    shared = None
+    chosen = {"alpha": arguments.alpha, "max_extra": arguments.max_extra[0]}
+    tuning = shared = None
     if arguments.alpha_from is not None:
         shared = count_shared(arguments.split, split, arguments.alpha_from, corpus)
-        tuning = try_alphas(translate, corpus[arguments.alpha_from], corpus.target_language)
-        alpha = max(tuning, key=lambda tried: tried["score"])["alpha"]
+        tuning = try_searches(
+            translate,
+            [(alpha, extra) for extra in arguments.max_extra for alpha in ALPHAS],
+            corpus[arguments.alpha_from],
+            corpus.target_language,
+        )
+        best = max(tuning, key=lambda tried: tried["score"])
+        chosen = {name: best[name] for name in chosen}
     began, began_cpu = time.perf_counter(), time.process_time()
     progress = Progress(len(split), 0, silent=False, what=arguments.split)
-    hypotheses = translate(split.source, alpha=alpha, progress=progress.of_search)
+    hypotheses = translate(split.source, **chosen, progress=progress.of_search)
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
     return hypotheses, {
         "beam": arguments.beam,
-        "alpha": alpha,
+        **chosen,
         "alpha_chosen_on": arguments.alpha_from,
         "sentences_also_there": shared,
         "tuning": tuning,
@@ -293,49 +314,6 @@ def translate_split(
         "device": str(model.device),
         "threads": torch.get_num_threads(),
     }
-
-
-def count_shared(name: str, scored: Split, alpha_from: str, corpus: ParallelCorpus) -> int:
-    """How many of the scored sentences also stand in the split that alpha is chosen on.
-
-    A few short captions may well stand in both, which is said. If all do, that split is the scored
-    one under another name.
-
-    Raises:
-        CallError: if all do.
-    """
-    there = {" ".join(line.split()) for line in corpus[alpha_from].source}
-    shared = sum(" ".join(line.split()) in there for line in scored.source)
-    if shared == len(scored):
-        raise CallError(
-            f"--alpha-from {alpha_from}: all {shared:,} sentences of {name}, which is scored, also "
-            f"stand in {alpha_from}, so the length penalty would be chosen on them: name another "
-            "split."
-        )
-    if shared:
-        print(
-            f"{shared:,} of the {len(scored):,} sentences of {name} also stand in {alpha_from}, "
-            "on which the length penalty is chosen",
-            file=sys.stderr,
-        )
-    return shared
-
-
-def try_alphas(
-    translate: Callable[..., list[str]], validation: Split, language: str
-) -> list[dict[str, float]]:
-    """Lower-cased BLEU of the validation sentences for each alpha of the grid, in its order.
-
-    Returns:
-        {"alpha": ..., "score": ...} for each, so that a record shows what the choice was between.
-    """
-    tuning = []
-    for alpha in ALPHAS:
-        progress = Progress(len(validation), 0, silent=False, what=f"validation, alpha {alpha}")
-        hypotheses = translate(validation.source, alpha=alpha, progress=progress.of_search)
-        score = lower_tokenised_bleu(hypotheses, validation.target, language).value
-        tuning.append({"alpha": alpha, "score": score})
-    return tuning
 
 
 def likelihood_of(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from annotated_transformer.config import ALPHA, BEAM_SIZE
+from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 
 Number = TypeVar("Number", int, float)
 
@@ -15,6 +15,7 @@ Number = TypeVar("Number", int, float)
 MOST_BEAMS = 100
 MOST_THREADS = 1024
 HIGHEST_ALPHA = 10
+MOST_EXTRA = 1000
 FEWEST_RESAMPLES = 40  # a fortieth of them lies outside at either end
 
 
@@ -35,6 +36,17 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--alpha", type=length_penalty, default=ALPHA, help=f"length penalty (default {ALPHA})"
+    )
+
+
+def add_max_extra(parser: argparse.ArgumentParser) -> None:
+    """How much longer than its source a translation may become; the default is the paper's."""
+    parser.add_argument(
+        "--max-extra",
+        type=extra_tokens,
+        metavar="N",
+        default=MAX_EXTRA,
+        help=f"tokens that a translation may have more than its source (default {MAX_EXTRA})",
     )
 
 
@@ -69,17 +81,22 @@ def positive(text: str) -> int:
     return number
 
 
-def up_to(most: int) -> Callable[[str], int]:
-    """A type of options: a whole number from 1 to `most`."""
+def up_to(most: int, least: int = 1) -> Callable[[str], int]:
+    """A type of options: a whole number from `least` to `most`."""
 
     def whole_number(text: str) -> int:
-        expected = f"a whole number from 1 to {most:,}"
+        expected = f"a whole number from {least} to {most:,}"
         number = read_number(text, int, expected)
-        if not 1 <= number <= most:
+        if not least <= number <= most:
             raise argparse.ArgumentTypeError(f"{text} was given, and {expected} is expected")
         return number
 
     return whole_number
+
+
+def extra_tokens(text: str) -> int:
+    """A whole number from 0 to MOST_EXTRA."""
+    return up_to(MOST_EXTRA, least=0)(text)
 
 
 def length_penalty(text: str) -> float:

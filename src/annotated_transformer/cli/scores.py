@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.cli.options import counted
+from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.errors import WorkError
 from annotated_transformer.forensics import ProtocolScore
 from annotated_transformer.likelihood import Likelihood
-from annotated_transformer.scoring import Score, count_sentences, score_corpus
+from annotated_transformer.scoring import Score, count_sentences, score_corpus, searches_in_words
 from annotated_transformer.significance import (
     Comparison,
     Counted,
@@ -156,17 +157,13 @@ def as_text(
         length += f"; {counted(report['empty'], 'translation')} empty where the reference is not"
     if likelihood is None:
         return [head, f"translations of {report['hypotheses']}", *scores_as_text(scored), length]
-    chosen = ""
-    if report["tuning"]:
-        tried = ", ".join(f"{one['alpha']}: {one['score']:.2f}" for one in report["tuning"])
-        chosen = f" (chosen on {report['alpha_chosen_on']}: {tried})"
     left_out = ""
     if report["left_out_of_likelihood"]:
         pairs = counted(report["left_out_of_likelihood"], "pair")
         left_out = f"; {pairs} too long for the model left out"
     return [
         head,
-        f"beam {report['beam']}, alpha {report['alpha']}{chosen}",
+        search_as_text(report),
         *scores_as_text(scored),
         length,
         f"{'loss':16} {likelihood.loss:7.3f}   nats per token, not smoothed, "
@@ -176,6 +173,19 @@ def as_text(
         f"{'speed':16} {report['sentences_per_second']:7.1f}   sentences a second on "
         f"{report['device']}, {report['threads']} threads",
     ]
+
+
+def search_as_text(report: dict[str, Any]) -> str:
+    """Beam, alpha and the limit of length, unless it is the paper's; what was chosen between."""
+    text = f"beam {report['beam']}, alpha {report['alpha']}"
+    if report["max_extra"] != MAX_EXTRA:
+        text += f", at most source + {report['max_extra']} tokens"
+    if not report["tuning"]:
+        return text
+    tried = searches_in_words(
+        (one["alpha"], one["max_extra"], one["score"]) for one in report["tuning"]
+    )
+    return f"{text} (chosen on {report['alpha_chosen_on']}: {tried})"
 
 
 def protocols_as_text(scores: Sequence[ProtocolScore]) -> list[str]:

@@ -10,7 +10,14 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.cli.line_output import LineOutput
-from annotated_transformer.cli.options import add_device, add_search, counted, positive, print_lines
+from annotated_transformer.cli.options import (
+    add_device,
+    add_max_extra,
+    add_search,
+    counted,
+    positive,
+    print_lines,
+)
 from annotated_transformer.cli.picture import check_picture, save_picture
 from annotated_transformer.cli.sentences import (
     LINES_AT_ONCE,
@@ -74,6 +81,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="go on with the --output of a broken call, after the lines that are there",
     )
     add_search(parser)
+    add_max_extra(parser)
     parser.add_argument(
         "--nbest",
         type=positive,
@@ -128,6 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.nbest,
         arguments.attention,
         arguments.prefix,
+        arguments.max_extra,
     )
     if arguments.picture is not None:
         return draw(search, arguments.text[0], arguments.picture)
@@ -288,6 +297,7 @@ def open_output(
             "model": sha256_of(RunDirectory(run_dir).model_file),
             "beam": arguments.beam,
             "alpha": arguments.alpha,
+            "max_extra": arguments.max_extra,
             "nbest": arguments.nbest,
             "format": arguments.format,
             "attention": arguments.attention,

@@ -8,6 +8,7 @@ from typing import Any
 
 from annotated_transformer.cli.sentences import Progress
 from annotated_transformer.cli.translation_files import one_line
+from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.translation import (
@@ -44,6 +45,7 @@ class Search:
     nbest: int = 1
     with_attention: bool = False
     prefix: str = ""
+    max_extra: int = MAX_EXTRA
 
     def __call__(
         self, lines: Sequence[str], first_line: int, progress: Progress | None = None
@@ -60,6 +62,7 @@ class Search:
             lines,
             beam_size=self.beam,
             alpha=self.alpha,
+            max_extra=self.max_extra,
             nbest=self.nbest,
             first_line=first_line,
             progress=watched,
@@ -74,8 +77,11 @@ class Search:
         """How many lines are not translated, for what `__call__` would say of each."""
         sources = source_ids(self.vocabulary, lines)
         beginnings = prefix_ids(self.vocabulary, self.prefix, sources)
-        limit = longest_source(self.model)
-        return sum(bool(refusal(*ids, limit)) for ids in zip(sources, beginnings, strict=True))
+        limit = longest_source(self.model, self.max_extra)
+        return sum(
+            bool(refusal(*ids, limit, self.max_extra))
+            for ids in zip(sources, beginnings, strict=True)
+        )
 
     def as_object(self, found: Found) -> dict[str, Any]:
         """One sentence for JSON."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.errors import WorkError
 from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOLS
 
@@ -30,6 +31,8 @@ class RecordedScore:
         beam: the beam size; None for what needs no search.
         alpha: the length penalty; likewise.
         alpha_chosen_on: where alpha was chosen: a split's name, or "the paper".
+        max_extra: tokens that a translation could have more than its source; None for what needs
+            no search, and in records that do not say: the paper's.
     """
 
     split: str
@@ -39,39 +42,41 @@ class RecordedScore:
     beam: int | None = None
     alpha: float | None = None
     alpha_chosen_on: str = ""
+    max_extra: int | None = None
 
 
 @dataclass(frozen=True)
-class TriedAlpha:
-    """One length penalty that was tried, and what it scored where alpha was chosen."""
+class TriedSearch:
+    """One length penalty and limit that were tried, and their score where they were chosen."""
 
     alpha: float
     score: float
+    max_extra: int = MAX_EXTRA  # what records have that do not say
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """The length penalties between which one was chosen, for the scores of one test set.
+    """The searches between which one was chosen, for the scores of one test set.
 
     Attributes:
-        split: the test set that the chosen alpha is for.
-        beam: the beam size of the search.
-        chosen_on: the split on which the alphas were compared.
+        split: the test set that the chosen search is for.
+        beam: the beam size of all of them.
+        chosen_on: the split on which they were compared.
         protocol: how they were scored there.
-        tried: every alpha of the grid with its score.
+        tried: every length penalty of the grid, with each limit, and its score.
     """
 
     split: str
     beam: int
     chosen_on: str
     protocol: str
-    tried: tuple[TriedAlpha, ...]
+    tried: tuple[TriedSearch, ...]
 
     @property
-    def best(self) -> tuple[float, ...]:
-        """The alpha with the highest score; several, if their recorded scores are equal."""
+    def best(self) -> tuple[TriedSearch, ...]:
+        """The search with the highest score; several, if their recorded scores are equal."""
         highest = max(one.score for one in self.tried)
-        return tuple(one.alpha for one in self.tried if one.score == highest)
+        return tuple(one for one in self.tried if one.score == highest)
 
 
 @dataclass(frozen=True)
@@ -180,7 +185,7 @@ def load_run_record(folder: Path) -> RecordedRun:
             examples=tuple(Example(**entry) for entry in examples["examples"]),
             examples_chosen=examples["chosen"],
             tuning=tuple(
-                Tuning(**{**entry, "tried": tuple(TriedAlpha(**one) for one in entry["tried"])})
+                Tuning(**{**entry, "tried": tuple(TriedSearch(**one) for one in entry["tried"])})
                 for entry in _read_json(folder / "tuning.json", [])
             ),
         )
@@ -232,18 +237,27 @@ def _tuning_problems(run: RecordedRun, tuning: Tuning) -> list[str]:
     name = f"results/{run.name}: the length penalty for {tuning.split}, beam {tuning.beam},"
     if not tuning.tried:
         return [f"{name} was chosen among none: tuning.json lists no alpha."]
-    used = [
-        score.alpha
+    used = {
+        (score.alpha, MAX_EXTRA if score.max_extra is None else score.max_extra)
         for score in run.scores
-        if (score.split, score.beam) == (tuning.split, tuning.beam)
-    ]
+        if (score.split, score.beam) == (tuning.split, tuning.beam) and score.alpha is not None
+    }
     if not used:
         return [f"{name} was chosen for scores that are not in scores.json."]
+    best = [(one.alpha, one.max_extra) for one in tuning.best]
     return [
-        f"{name} is {alpha}, but {tuning.best[0]} scored best on {tuning.chosen_on}."
-        for alpha in sorted({alpha for alpha in used if alpha is not None})
-        if alpha not in tuning.best
+        f"{name} is {_in_words(*search)}, but {_in_words(*best[0])} scored best on "
+        f"{tuning.chosen_on}."
+        for search in sorted(used)
+        if search not in best
     ]
+
+
+def _in_words(alpha: float, max_extra: int) -> str:
+    """ "1.6", or "1.6 with at most source + 10 tokens"."""
+    if max_extra == MAX_EXTRA:
+        return str(alpha)
+    return f"{alpha} with at most source + {max_extra} tokens"
 
 
 def _score_problems(where: str, score: RecordedScore) -> list[str]:

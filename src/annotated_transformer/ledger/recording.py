@@ -11,14 +11,14 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.config import ALPHA, TransformerConfig
+from annotated_transformer.config import ALPHA, MAX_EXTRA, TransformerConfig
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.ledger.machine import code_version, hardware, software
 from annotated_transformer.ledger.recorded_runs import (
     Example,
     RecordedRun,
     RecordedScore,
-    TriedAlpha,
+    TriedSearch,
     Tuning,
     load_run_record,
     problems_of_run,
@@ -191,6 +191,7 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
             chosen = "the paper"
         if not beam or beam == 1:
             alpha, chosen = None, ""
+        extra = values.get("max_extra")
         scores = [
             RecordedScore(
                 split,
@@ -200,6 +201,7 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
                 beam,
                 alpha,
                 chosen,
+                extra,
             )
             for entry in values["scores"]
         ]
@@ -230,7 +232,8 @@ def read_tuning(file: Path) -> Tuning | None:
             chosen_on=values["alpha_chosen_on"],
             protocol=TUNING_PROTOCOL,
             tried=tuple(
-                TriedAlpha(one["alpha"], round(one["score"], 2)) for one in values["tuning"]
+                TriedSearch(one["alpha"], round(one["score"], 2), one.get("max_extra", MAX_EXTRA))
+                for one in values["tuning"]
             ),
         )
     except (KeyError, TypeError) as error:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import MAX_EXTRA, TransformerConfig
 from annotated_transformer.ledger.curve import Line, draw_curve
 from annotated_transformer.ledger.recorded_runs import RecordedRun, RecordedScore, Tuning
-from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES
+from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES, searches_in_words
 from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.settings import TrainingConfig
 
@@ -227,17 +227,20 @@ def _search(score: RecordedScore) -> str:
     """Beam, alpha and where alpha was chosen, before the signature; "" without a search."""
     if score.beam is None or score.protocol == "perplexity":
         return ""
+    limit = ""
+    if score.max_extra not in (None, MAX_EXTRA):
+        limit = f", at most source + {score.max_extra} tokens"
     if score.beam == 1:
-        return "greedy; "
+        return f"greedy{limit}; "
     chosen = f", chosen on {score.alpha_chosen_on}" if score.alpha_chosen_on else ""
     if score.alpha_chosen_on == "the paper":
         chosen = ", the paper's"
-    return f"beam {score.beam}, α = {score.alpha}{chosen}; "
+    return f"beam {score.beam}, α = {score.alpha}{limit}{chosen}; "
 
 
 def _tuning_line(tuning: Tuning) -> str:
-    """Every length penalty that was tried, with its score."""
-    tried = ", ".join(f"{one.alpha}: {one.score:.2f}" for one in tuning.tried)
+    """Every length penalty that was tried, with its score; by limit, if several were."""
+    tried = searches_in_words((one.alpha, one.max_extra, one.score) for one in tuning.tried)
     return (
         f"Length penalties tried on {tuning.chosen_on} with beam {tuning.beam} for "
         f"{tuning.split}, α: {PROTOCOL_NAMES[tuning.protocol]}: {tried}."

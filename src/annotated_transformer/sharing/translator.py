@@ -8,7 +8,7 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
 
-from annotated_transformer.config import ALPHA, BEAM_SIZE
+from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.scoring import PROTOCOLS
@@ -154,4 +154,5 @@ def shareable(report: Report) -> Report:
         {"name": one["name"], "value": float(one["value"]), "signature": one["signature"]}
         for one in report["scores"]
     ]
-    return {**{name: report[name] for name in kept}, "scores": scores}
+    extra = report.get("max_extra", MAX_EXTRA)  # older reports do not say
+    return {**{name: report[name] for name in kept}, "max_extra": extra, "scores": scores}

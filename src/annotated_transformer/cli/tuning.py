@@ -1,0 +1,65 @@
+"""What `evaluate --alpha-from` chooses between, on a split that is not the scored one."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from annotated_transformer.cli.sentences import Progress
+from annotated_transformer.config import MAX_EXTRA
+from annotated_transformer.data import ParallelCorpus, Split
+from annotated_transformer.errors import CallError
+from annotated_transformer.scoring import lower_tokenised_bleu
+
+ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
+
+
+def count_shared(name: str, scored: Split, alpha_from: str, corpus: ParallelCorpus) -> int:
+    """How many of the scored sentences also stand in the split that alpha is chosen on.
+
+    A few short captions may well stand in both, which is said. If all do, that split is the scored
+    one under another name.
+
+    Raises:
+        CallError: if all do.
+    """
+    there = {" ".join(line.split()) for line in corpus[alpha_from].source}
+    shared = sum(" ".join(line.split()) in there for line in scored.source)
+    if shared == len(scored):
+        raise CallError(
+            f"--alpha-from {alpha_from}: all {shared:,} sentences of {name}, which is scored, also "
+            f"stand in {alpha_from}, so the length penalty would be chosen on them: name another "
+            "split."
+        )
+    if shared:
+        print(
+            f"{shared:,} of the {len(scored):,} sentences of {name} also stand in {alpha_from}, "
+            "on which the length penalty is chosen",
+            file=sys.stderr,
+        )
+    return shared
+
+
+def try_searches(
+    translate: Callable[..., list[str]],
+    searches: Sequence[tuple[float, int]],
+    validation: Split,
+    language: str,
+) -> list[dict[str, Any]]:
+    """Lower-cased BLEU of the validation sentences for each pair of alpha and max_extra, in order.
+
+    Returns:
+        {"alpha": ..., "max_extra": ..., "score": ...} for each, so that a record shows what the
+        choice was between.
+    """
+    tuning = []
+    for alpha, extra in searches:
+        what = f"validation, alpha {alpha}"
+        if extra != MAX_EXTRA:
+            what += f", at most source + {extra} tokens"
+        progress = Progress(len(validation), 0, silent=False, what=what)
+        hypotheses = translate(
+            validation.source, alpha=alpha, max_extra=extra, progress=progress.of_search
+        )
+        score = lower_tokenised_bleu(hypotheses, validation.target, language).value
+        tuning.append({"alpha": alpha, "max_extra": extra, "score": score})
+    return tuning
