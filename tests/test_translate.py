@@ -369,6 +369,13 @@ def test_when_all_is_done_only_the_output_lies_there_and_it_is_said(call, files,
     assert re.search(r"10 lines in \S+ s, written to .*out\.de", capsys.readouterr().err)
 
 
+def test_a_call_that_finds_everything_done_says_so(call, files, whole, broken, monkeypatch, capsys):
+    begun(call, files, broken, monkeypatch, whole)
+    capsys.readouterr()
+    assert call("--resume") == 0
+    assert "all of the 10 lines had been translated already, written" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("line", [4, 10])
 @pytest.mark.parametrize("error", [WorkError("broken"), KeyboardInterrupt()])
 def test_a_broken_call_is_gone_on_with(
@@ -635,8 +642,8 @@ def test_a_file_where_a_sentence_is_expected_is_pointed_at(run_dir, files, capsy
     [
         (["--beam", "x"], "'x' was given, and a whole number from 1 to 100 is expected"),
         (["--beam", "0"], "0 was given, and a whole number from 1 to 100 is expected"),
-        (["--alpha", "long"], "'long' was given, and a number from 0 to 10 is expected"),
-        (["--alpha", "-1"], "-1 was given, and a number from 0 to 10 is expected"),
+        (["--alpha", "long"], "'long' was given, and a number from 0 to 100 is expected"),
+        (["--alpha", "-1"], "-1 was given, and a number from 0 to 100 is expected"),
         (["--nbest", "1.5"], "'1.5' was given, and a whole number of at least 1 is expected"),
     ],
 )

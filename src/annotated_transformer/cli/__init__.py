@@ -1,9 +1,12 @@
 """The command line `annotated-transformer`: one module a command."""
 
 import argparse
+import difflib
 import importlib
+import re
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from annotated_transformer import __version__
 from annotated_transformer.errors import UserError
@@ -25,8 +28,28 @@ COMMANDS = (
 )
 
 
+class CommandParser(argparse.ArgumentParser):
+    """A parser that refuses what it does not know itself, so that its own usage is shown."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's; nothing is left over, for that ends here with a sentence."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._refusal(unknown))
+        return found, unknown
+
+    def _refusal(self, unknown: Sequence[str]) -> str:
+        first = unknown[0].split("=")[0]
+        if not first.startswith("-"):
+            return f"{first!r} was given and is one argument too many."
+        options = sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", self.format_help())))
+        near = difflib.get_close_matches(first, options, n=1)
+        advice = f"did you mean {near[0]}?" if near else "--help lists its options."
+        return f"there is no option {first}; {advice}"
+
+
 def build_parser(
-    kind: type[argparse.ArgumentParser] = argparse.ArgumentParser,
+    kind: type[argparse.ArgumentParser] = CommandParser,
 ) -> argparse.ArgumentParser:
     """The parser with every command registered by its own module `cli/<command>.py`.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from annotated_transformer.beam import HIGHEST_ALPHA
 from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 
 Number = TypeVar("Number", int, float)
@@ -14,7 +15,6 @@ Number = TypeVar("Number", int, float)
 # Far beyond what helps, and below what no machine can hold: memory grows with the beam.
 MOST_BEAMS = 100
 MOST_THREADS = 1024
-HIGHEST_ALPHA = 10
 MOST_EXTRA = 1000
 FEWEST_RESAMPLES = 40  # a fortieth of them lies outside at either end
 

@@ -235,10 +235,14 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
         progress.end()
         if output is not None:
             output.end()
-            before = f" after {first:,} that were there" if first else ""
-            count = counted(done - first, "line")
-            seconds = time.monotonic() - began
-            print(f"{count} in {seconds:,.1f} s{before}, written to {output.path}", file=sys.stderr)
+            if first and done == first:
+                what = f"all of the {counted(first, 'line')} had been translated already"
+            else:
+                before = f" after {first:,} that were there" if first else ""
+                what = (
+                    f"{counted(done - first, 'line')} in {time.monotonic() - began:,.1f} s{before}"
+                )
+            print(f"{what}, written to {output.path}", file=sys.stderr)
     check_whole(0 if sentences is None else sentences.left_empty, untranslated)
     return 0
 
