@@ -20,6 +20,7 @@ from annotated_transformer.cli.tuning import ALPHAS, try_searches
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.forensics import score_under_every_protocol
 from annotated_transformer.scoring import (
+    TriedSearch,
     count_sentences,
     lower_tokenised_bleu,
     score_corpus,
@@ -143,18 +144,14 @@ def test_a_limit_that_is_none_is_a_sentence(run_dir, capsys, number):
 
 
 def test_the_text_report_shows_what_the_choice_of_alpha_was_between(run_dir, capsys, monkeypatch):
-    found = [
-        {"alpha": 0.6, "max_extra": 50, "score": 20.0},
-        {"alpha": 1.2, "max_extra": 50, "score": 30.0},
-    ]
+    found = [TriedSearch(0.6, 20.0), TriedSearch(1.2, 30.0)]
     monkeypatch.setattr("annotated_transformer.cli.evaluate.try_searches", lambda *_: found)
     assert main(["evaluate", "--run-dir", str(run_dir), "--alpha-from", "valid"]) == 0
     assert "alpha 1.2 (chosen on valid: 0.6: 20.00, 1.2: 30.00)" in capsys.readouterr().out
 
 
 def test_the_alpha_that_did_best_elsewhere_is_used(run_dir, capsys, monkeypatch):
-    tried = ((0.6, 20.0), (1.2, 30.0), (1.4, 25.0))
-    found = [{"alpha": a, "max_extra": 50, "score": s} for a, s in tried]
+    found = [TriedSearch(*tried) for tried in ((0.6, 20.0), (1.2, 30.0), (1.4, 25.0))]
     monkeypatch.setattr("annotated_transformer.cli.evaluate.try_searches", lambda *_: found)
     assert evaluate(run_dir, capsys, "--alpha-from", "valid")["alpha"] == 1.2
 
@@ -387,7 +384,7 @@ def test_a_language_is_scored_by_its_own_rules(given, capsys):
     assert counted.score == pytest.approx(found["value"])
     assert found["interval"]["low"] == pytest.approx(found["value"])  # three equal sentences
     [tuned] = {
-        one["score"]
+        one.score
         for one in try_searches(lambda *_, **__: ours, [(0.6, 50)], Split(theirs, theirs), "fr")
     }
     assert tuned == found["value"]

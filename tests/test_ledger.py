@@ -27,7 +27,6 @@ from annotated_transformer.ledger.ledger_page import anchor_of, cells_of, make_l
 from annotated_transformer.ledger.recorded_runs import (
     RecordedRun,
     RecordedScore,
-    TriedSearch,
     Tuning,
     load_run_record,
     load_run_records,
@@ -45,6 +44,7 @@ from annotated_transformer.ledger.run_page import (
     plain,
     wrap_command,
 )
+from annotated_transformer.scoring import TriedSearch
 from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training.settings import TrainingConfig
 

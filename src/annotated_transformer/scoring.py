@@ -45,6 +45,15 @@ class Score:
     signature: str
 
 
+@dataclass(frozen=True)
+class TriedSearch:
+    """A length penalty and a limit of length, and the score that a search with them had."""
+
+    alpha: float
+    score: float
+    max_extra: int = MAX_EXTRA  # what records have that do not say
+
+
 def score_corpus(
     hypotheses: Sequence[str],
     references: Sequence[str],
@@ -216,16 +225,14 @@ def check_line_counts(hypotheses: Sequence[str], references: Sequence[str]) -> N
         raise CallError("there is nothing to score; give at least one line and its reference.")
 
 
-def searches_in_words(tried: Iterable[tuple[float, int, float]]) -> str:
-    """The length penalties that were tried with their scores: "0.4: 30.12, 0.6: 30.34".
+def searches_in_words(tried: Iterable[TriedSearch]) -> str:
+    """Length penalties with their scores: "0.4: 30.12, 0.6: 30.34".
 
-    Args:
-        tried: alpha, max_extra and score of each. They are grouped by max_extra, which is named
-            unless it is the paper's alone.
+    They are grouped by max_extra, which is named unless it is the paper's alone.
     """
     groups: dict[int, list[str]] = {}
-    for alpha, max_extra, score in tried:
-        groups.setdefault(max_extra, []).append(f"{alpha}: {score:.2f}")
+    for one in tried:
+        groups.setdefault(one.max_extra, []).append(f"{one.alpha}: {one.score:.2f}")
     if list(groups) == [MAX_EXTRA]:
         return ", ".join(groups[MAX_EXTRA])
     return "; ".join(

@@ -4,10 +4,9 @@ import argparse
 import sys
 import textwrap
 import time
-from dataclasses import asdict
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -21,13 +20,11 @@ from annotated_transformer.cli.options import (
     print_lines,
     resamples,
 )
+from annotated_transformer.cli.report import Report, SearchReport
 from annotated_transformer.cli.scores import (
-    as_text,
     compare,
-    comparison_as_text,
     count_empty,
     length_ratio,
-    protocols_as_text,
     score_with_intervals,
 )
 from annotated_transformer.cli.sentences import Progress
@@ -157,53 +154,18 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = load_references(arguments, None if trained is None else trained[2])
     split = corpus[arguments.split]
     others = arguments.against and read_translations(arguments.against, len(split), arguments.split)
-    unwritten = None
-    found: dict[str, Any] = {}
+    search = unwritten = None
     if trained is None:
         hypotheses = read_translations(arguments.hypotheses, len(split), arguments.split)
     else:
-        hypotheses, found = translate_split(arguments, *trained, corpus)
+        hypotheses, search = translate_split(arguments, *trained, corpus)
         if arguments.output is not None:
             unwritten = write_lines(arguments.output, hypotheses)
-    language = corpus.target_language
-    scored = score_with_intervals(hypotheses, split.target, language, arguments.bootstrap)
-    compared = others and compare(
-        scored, hypotheses, others, split.target, language, arguments.bootstrap or RESAMPLES
-    )
-    protocols: list[ProtocolScore] = []
-    if arguments.every_protocol:
-        protocols = score_under_every_protocol(hypotheses, split.target, language)
-    likelihood = None
-    if trained is not None:
-        likelihood, left_out = likelihood_of(*trained, split)
-        found |= {**asdict(likelihood), "left_out_of_likelihood": left_out}
-    report = {
-        "run_dir": None if trained is None else str(arguments.run_dir or "shipped"),
-        "hypotheses": arguments.hypotheses and str(arguments.hypotheses),
-        "data": corpus.name,
-        "split": arguments.split,
-        "source": corpus.source_language,
-        "target": corpus.target_language,
-        "sentences": len(split),
-        "beam": None,
-        "alpha": None,
-        "alpha_chosen_on": None,
-        "max_extra": None,
-        "scores": [one.as_json() for one in scored],
-        "every_protocol": [asdict(score) for score in protocols] or None,
-        "against": compared
-        and {"file": str(arguments.against), "scores": [asdict(one) for one in compared]},
-        "length_ratio": length_ratio(hypotheses, split.target),
-        "empty": count_empty(hypotheses, split.target),
-        **found,
-    }
+    report = report_on(arguments, corpus, hypotheses, others, trained, search)
     if arguments.format == "json":
-        print_json(report)
+        print_json(report.as_json())
     else:
-        rows = as_text(report, scored, likelihood)
-        rows += comparison_as_text(arguments.against, compared) if compared else []
-        rows += protocols_as_text(protocols) if protocols else []
-        print_lines(rows)
+        print_lines(report.as_text())
     if unwritten is not None:
         raise unwritten
     return 0
@@ -275,7 +237,7 @@ def translate_split(
     vocabulary: Vocabulary,
     config: RunConfig,
     corpus: ParallelCorpus,
-) -> tuple[list[str], dict[str, Any]]:
+) -> tuple[list[str], SearchReport]:
     """The translations of a split, and what a report says of the search."""
     split = corpus[arguments.split]
     translate = partial(
@@ -285,7 +247,7 @@ def translate_split(
         beam_size=arguments.beam,
         batch_tokens=arguments.batch_tokens,
     )
-    chosen = {"alpha": arguments.alpha, "max_extra": arguments.max_extra[0]}
+    alpha, max_extra = arguments.alpha, arguments.max_extra[0]
     tuning = shared = None
     if arguments.alpha_from is not None:
         shared = count_shared(arguments.split, split, arguments.alpha_from, corpus)
@@ -295,25 +257,69 @@ def translate_split(
             corpus[arguments.alpha_from],
             corpus.target_language,
         )
-        best = max(tuning, key=lambda tried: tried["score"])
-        chosen = {name: best[name] for name in chosen}
+        best = max(tuning, key=lambda tried: tried.score)
+        alpha, max_extra = best.alpha, best.max_extra
     began, began_cpu = time.perf_counter(), time.process_time()
     progress = Progress(len(split), 0, silent=False, what=arguments.split)
-    hypotheses = translate(split.source, **chosen, progress=progress.of_search)
-    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
-    return hypotheses, {
-        "beam": arguments.beam,
-        **chosen,
-        "alpha_chosen_on": arguments.alpha_from,
-        "sentences_also_there": shared,
-        "tuning": tuning,
-        "lower_case_model": config.training.lowercase,
-        "seconds": seconds,
-        "cpu_seconds": cpu_seconds,
-        "sentences_per_second": len(split) / seconds,
-        "device": str(model.device),
-        "threads": torch.get_num_threads(),
-    }
+    hypotheses = translate(
+        split.source, alpha=alpha, max_extra=max_extra, progress=progress.of_search
+    )
+    seconds = time.perf_counter() - began
+    return hypotheses, SearchReport(
+        beam=arguments.beam,
+        alpha=alpha,
+        max_extra=max_extra,
+        alpha_chosen_on=arguments.alpha_from,
+        sentences_also_there=shared,
+        tuning=tuning,
+        lower_case_model=config.training.lowercase,
+        seconds=seconds,
+        cpu_seconds=time.process_time() - began_cpu,
+        sentences_per_second=len(split) / seconds,
+        device=str(model.device),
+        threads=torch.get_num_threads(),
+    )
+
+
+def report_on(
+    arguments: argparse.Namespace,
+    corpus: ParallelCorpus,
+    hypotheses: Sequence[str],
+    others: Sequence[str] | None,
+    trained: tuple[Transformer, Vocabulary, RunConfig] | None,
+    search: SearchReport | None,
+) -> Report:
+    """Score translations, compare them with others, and ask the model about the references."""
+    split, language = corpus[arguments.split], corpus.target_language
+    scored = score_with_intervals(hypotheses, split.target, language, arguments.bootstrap)
+    against = None
+    if others is not None:
+        resampled = arguments.bootstrap or RESAMPLES
+        compared = compare(scored, hypotheses, others, split.target, language, resampled)
+        against = str(arguments.against), compared
+    protocols: list[ProtocolScore] = []
+    if arguments.every_protocol:
+        protocols = score_under_every_protocol(hypotheses, split.target, language)
+    likelihood, left_out = None, 0
+    if trained is not None:
+        likelihood, left_out = likelihood_of(*trained, split)
+    return Report(
+        run_dir=None if trained is None else str(arguments.run_dir or "shipped"),
+        hypotheses=arguments.hypotheses and str(arguments.hypotheses),
+        data=corpus.name,
+        split=arguments.split,
+        source=corpus.source_language,
+        target=language,
+        sentences=len(split),
+        scores=scored,
+        every_protocol=protocols,
+        against=against,
+        length_ratio=length_ratio(hypotheses, split.target),
+        empty=count_empty(hypotheses, split.target),
+        search=search,
+        likelihood=likelihood,
+        left_out_of_likelihood=left_out,
+    )
 
 
 def likelihood_of(

@@ -1,18 +1,12 @@
-"""What `evaluate` reports: scores with intervals, against another output, for people."""
+"""What `evaluate` counts: scores with intervals, and against another output."""
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-from annotated_transformer.cli.options import counted
-from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.errors import WorkError
-from annotated_transformer.forensics import ProtocolScore
-from annotated_transformer.likelihood import Likelihood
-from annotated_transformer.scoring import Score, count_sentences, score_corpus, searches_in_words
+from annotated_transformer.scoring import Score, count_sentences, score_corpus
 from annotated_transformer.significance import (
     Comparison,
     Counted,
@@ -105,96 +99,6 @@ def compare(
             )
         )
     return compared
-
-
-def scores_as_text(scored: Sequence[Scored]) -> list[str]:
-    """A line a score, for people."""
-    rows = []
-    for one in scored:
-        interval = "" if one.interval is None else f"  {as_range(one.interval):16}"
-        rows.append(f"{one.score.name:16} {one.score.value:7.2f}{interval}   {one.score.signature}")
-    if scored and scored[0].interval is not None:
-        rows.append(
-            f"{'':16} in brackets: 95% of {scored[0].interval.resamples:,} test sets drawn from "
-            "this one; another seed of the training is not in it"
-        )
-    return rows
-
-
-def comparison_as_text(path: Path, compared: Sequence[Compared]) -> list[str]:
-    """What a comparison found, for people."""
-    first = compared[0]
-    rows = [
-        f"against {path}: ours minus theirs, {first.bootstrap.trials:,} resamples, "
-        f"{first.randomisation.trials:,} random exchanges"
-    ]
-    for one in compared:
-        interval = one.bootstrap.interval
-        assert interval is not None
-        rows.append(
-            f"{one.name:16} {one.bootstrap.difference:+7.2f}  {as_range(interval, '+'):16}   "
-            f"p = {one.bootstrap.p_value:.4f} (bootstrap), {one.randomisation.p_value:.4f} "
-            f"(randomisation), theirs {one.theirs:.2f}"
-        )
-    return rows
-
-
-def as_range(interval: Interval, sign: str = "") -> str:
-    """ "[38.17, 41.66]"."""
-    return f"[{interval.low:{sign}.2f}, {interval.high:{sign}.2f}]"
-
-
-def as_text(
-    report: dict[str, Any], scored: Sequence[Scored], likelihood: Likelihood | None
-) -> list[str]:
-    """The report for people."""
-    head = (
-        f"{report['data']} {report['split']}, {report['source']} to {report['target']}, "
-        f"{report['sentences']:,} sentences"
-    )
-    length = f"{'length':16} {report['length_ratio']:7.3f}   words for each word of the references"
-    if report["empty"]:
-        length += f"; {counted(report['empty'], 'translation')} empty where the reference is not"
-    if likelihood is None:
-        return [head, f"translations of {report['hypotheses']}", *scores_as_text(scored), length]
-    left_out = ""
-    if report["left_out_of_likelihood"]:
-        pairs = counted(report["left_out_of_likelihood"], "pair")
-        left_out = f"; {pairs} too long for the model left out"
-    return [
-        head,
-        search_as_text(report),
-        *scores_as_text(scored),
-        length,
-        f"{'loss':16} {likelihood.loss:7.3f}   nats per token, not smoothed, "
-        f"{likelihood.tokens:,} tokens{left_out}",
-        f"{'perplexity':16} {likelihood.perplexity:7.2f}   per token of the model's vocabulary",
-        f"{'accuracy':16} {100 * likelihood.accuracy:7.2f}   % of tokens, the true past given",
-        f"{'speed':16} {report['sentences_per_second']:7.1f}   sentences a second on "
-        f"{report['device']}, {report['threads']} threads",
-    ]
-
-
-def search_as_text(report: dict[str, Any]) -> str:
-    """Beam, alpha and the limit of length, unless it is the paper's; what was chosen between."""
-    text = f"beam {report['beam']}, alpha {report['alpha']}"
-    if report["max_extra"] != MAX_EXTRA:
-        text += f", at most source + {report['max_extra']} tokens"
-    if not report["tuning"]:
-        return text
-    tried = searches_in_words(
-        (one["alpha"], one["max_extra"], one["score"]) for one in report["tuning"]
-    )
-    return f"{text} (chosen on {report['alpha_chosen_on']}: {tried})"
-
-
-def protocols_as_text(scores: Sequence[ProtocolScore]) -> list[str]:
-    """The same translations under every protocol, for people."""
-    rows = ["the same translations under each protocol in use:"]
-    for score in scores:
-        rows.append(f"{score.name:16} {score.value:7.2f}   {score.signature}")
-        rows += [" " * 27 + line for line in textwrap.wrap(score.used_by, 72)]
-    return rows
 
 
 def length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:

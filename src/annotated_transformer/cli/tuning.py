@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from annotated_transformer.cli.sentences import Progress
 from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.errors import CallError
-from annotated_transformer.scoring import lower_tokenised_bleu
+from annotated_transformer.scoring import TriedSearch, lower_tokenised_bleu
 
 ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
 
@@ -44,12 +43,10 @@ def try_searches(
     searches: Sequence[tuple[float, int]],
     validation: Split,
     language: str,
-) -> list[dict[str, Any]]:
+) -> list[TriedSearch]:
     """Lower-cased BLEU of the validation sentences for each pair of alpha and max_extra, in order.
 
-    Returns:
-        {"alpha": ..., "max_extra": ..., "score": ...} for each, so that a record shows what the
-        choice was between.
+    So a record shows what the choice was between.
     """
     tuning = []
     for alpha, extra in searches:
@@ -61,5 +58,5 @@ def try_searches(
             validation.source, alpha=alpha, max_extra=extra, progress=progress.of_search
         )
         score = lower_tokenised_bleu(hypotheses, validation.target, language).value
-        tuning.append({"alpha": alpha, "max_extra": extra, "score": score})
+        tuning.append(TriedSearch(alpha, score, extra))
     return tuning

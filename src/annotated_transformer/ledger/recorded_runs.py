@@ -12,7 +12,7 @@ from typing import Any
 
 from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.errors import WorkError
-from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOLS
+from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOLS, TriedSearch
 
 RESULTS = Path("results")
 STATUSES = ("finished", "interrupted", "failed")
@@ -43,15 +43,6 @@ class RecordedScore:
     alpha: float | None = None
     alpha_chosen_on: str = ""
     max_extra: int | None = None
-
-
-@dataclass(frozen=True)
-class TriedSearch:
-    """One length penalty and limit that were tried, and their score where they were chosen."""
-
-    alpha: float
-    score: float
-    max_extra: int = MAX_EXTRA  # what records have that do not say
 
 
 @dataclass(frozen=True)

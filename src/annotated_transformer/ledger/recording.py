@@ -18,11 +18,11 @@ from annotated_transformer.ledger.recorded_runs import (
     Example,
     RecordedRun,
     RecordedScore,
-    TriedSearch,
     Tuning,
     load_run_record,
     problems_of_run,
 )
+from annotated_transformer.scoring import TriedSearch
 from annotated_transformer.transformer import Transformer
 
 TUNING_PROTOCOL = "lower-tokenised"  # by which `evaluate --alpha-from` compares alphas

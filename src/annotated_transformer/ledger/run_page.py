@@ -240,7 +240,7 @@ def _search(score: RecordedScore) -> str:
 
 def _tuning_line(tuning: Tuning) -> str:
     """Every length penalty that was tried, with its score; by limit, if several were."""
-    tried = searches_in_words((one.alpha, one.max_extra, one.score) for one in tuning.tried)
+    tried = searches_in_words(tuning.tried)
     return (
         f"Length penalties tried on {tuning.chosen_on} with beam {tuning.beam} for "
         f"{tuning.split}, α: {PROTOCOL_NAMES[tuning.protocol]}: {tried}."
