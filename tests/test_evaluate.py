@@ -128,6 +128,18 @@ def test_the_limit_of_length_is_chosen_together_with_alpha(run_dir, capsys, sear
     assert "at most source + 7 tokens, 0.4: 0.00," in said
 
 
+def test_a_learned_table_of_positions_is_evaluated_whole(tmp_path, capsys):
+    """Less room than the limit asks for is said before the work; references need none of it."""
+    folder = write_corpus(tmp_path / "corpus")
+    run_dir = write_run(tmp_path / "run", folder, positions="learned", max_positions=30)
+    assert main(["evaluate", "--run-dir", str(run_dir)]) == 2
+    assert "max_extra 50 leaves a source no token: the model has a table of 30" in (
+        capsys.readouterr().err
+    )
+    report = evaluate(run_dir, capsys, "--max-extra", "5")
+    assert report["left_out_of_likelihood"] == 0
+
+
 def test_several_limits_need_a_split_to_choose_on(run_dir, capsys, searches):
     call = ["evaluate", "--run-dir", str(run_dir), "--max-extra", "5", "50"]
     assert main(call) == 2
@@ -479,6 +491,8 @@ def test_a_byte_order_mark_and_windows_lines_are_no_text(given, capsys):
         (["--run-dir", "x"], "--run-dir belongs to a model"),
         (["--output", "x"], "--output belongs to a model"),
         (["--beam", "7"], "no search is made, so leave out --beam"),
+        (["--max-extra", "7"], "no search is made, so leave out --beam, --alpha and --max-extra"),
+        (["--max-extra", "7", "8"], "no search is made, so leave out --beam"),
         (["--alpha-from", "valid"], "--alpha-from belongs to a model"),
         ([], "--hypotheses needs the references"),
     ],

@@ -446,13 +446,23 @@ def a_tuning(tried: list[tuple[Any, ...]], split: str = "test") -> Tuning:
         ({"tuning": (a_tuning([]),)}, "was chosen among none"),
         ({"tuning": (a_tuning([(0.6, 20.0), (1.0, 21.0)]),)}, "is 0.6, but 1.0 scored best"),
         ({"tuning": (a_tuning([(0.6, 20.0)], split="another"),)}, "not in scores.json"),
-        ({"tuning": (a_tuning([(0.6, 20.0, 9)]),)}, "is 0.6, but 0.6 with at most source + 9"),
+        (
+            {"tuning": (a_tuning([(0.6, 20.0, 9)]),)},
+            "is 0.6, but 0.6, at most source + 9 tokens scored best",
+        ),
         (
             {
                 "tuning": (a_tuning([(0.6, 20.0), (0.6, 19.0, 0)]),),
                 "scores": a_score(max_extra=0),
             },
-            "is 0.6 with at most source + 0 tokens, but 0.6 scored best on valid",
+            "is 0.6, at most source + 0 tokens, but 0.6 scored best on valid",
+        ),
+        (
+            {
+                "tuning": (replace(a_tuning([(0.6, 20.0, 5), (0.6, 19.0)]), beam=1),),
+                "scores": a_score(beam=1, alpha=None, alpha_chosen_on=""),
+            },
+            "is greedy, but 0.6, at most source + 5 tokens scored best",
         ),
     ],
 )
@@ -464,6 +474,14 @@ def test_unsound_runs_are_noticed(changes: dict[str, Any], words: str) -> None:
 def test_equally_good_alphas_are_no_problem() -> None:
     tied = a_tuning([(0.4, 20.0), (0.6, 20.0)])
     assert problems_of_run(a_run(tuning=(tied,)), parse) == []
+
+
+def test_a_greedy_search_has_no_alpha_that_could_be_wrong() -> None:
+    tuning = replace(a_tuning([(0.4, 20.0, 5), (0.6, 20.0, 5), (0.4, 19.0)]), beam=1)
+    scores = a_score(beam=1, alpha=None, alpha_chosen_on="", max_extra=5)
+    assert problems_of_run(a_run(tuning=(tuning,), scores=scores), parse) == []
+    page = make_run_page([a_run(tuning=(tuning,), scores=scores)])
+    assert "greedy, at most source + 5 tokens; " in page
 
 
 def test_a_run_page_shows_the_alphas_that_were_tried() -> None:
@@ -624,8 +642,19 @@ def test_a_record_keeps_the_limit_that_was_chosen(tmp_path: Path) -> None:
     assert (run.scores[0].max_extra, run.scores[1].max_extra) == (10, None)
     shutil.rmtree(request.folder)
     file.write_text(json.dumps({**report, "max_extra": 50}))
-    with pytest.raises(WorkError, match=r"is 1\.0, but 1\.0 with at most source \+ 10 tokens"):
+    with pytest.raises(WorkError, match=r"is 1\.0, but 1\.0, at most source \+ 10 tokens"):
         record_run(request, parse)
+
+
+def test_the_papers_alpha_with_another_limit_is_not_the_papers_search(tmp_path: Path) -> None:
+    request = make_run_dir(tmp_path)
+    file = Path(request.score_files[0])
+    given = {**json.loads(file.read_text()), "alpha": 0.6, "alpha_chosen_on": None}
+    file.write_text(json.dumps({**given, "max_extra": 10}))
+    with pytest.raises(WorkError, match="does not say where its length penalty was chosen"):
+        record_run(request, parse)
+    file.write_text(json.dumps({**given, "max_extra": 50}))
+    assert record_run(request, parse).scores[0].alpha_chosen_on == "the paper"
 
 
 def test_a_record_whose_alpha_was_not_the_best_is_refused(tmp_path: Path) -> None:

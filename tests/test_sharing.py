@@ -117,6 +117,17 @@ def test_card_says_what_the_run_says(trained: Path, report: Path, tmp_path: Path
     assert "lower case only" not in card.text
 
 
+def test_card_says_which_limit_of_length_the_search_had(
+    trained: Path, report: Path, tmp_path: Path
+) -> None:
+    report.write_text(json.dumps({**json.loads(report.read_text("utf-8")), "max_extra": 10}))
+    shared = tmp_path / "shared"
+    call = ["export", "--run-dir", str(trained), "--output", str(shared), "--scores", str(report)]
+    assert main(call) == 0
+    card = (shared / "README.md").read_text("utf-8")
+    assert "beam 4, α 0.6, at most source + 10 tokens (chosen on valid)" in card
+
+
 def test_card_does_not_invent_what_is_not_known(tmp_path: Path) -> None:
     Translator.from_folder(FOLDER).save_pretrained(tmp_path / "shared")
     text = (tmp_path / "shared" / "README.md").read_text("utf-8")

@@ -373,7 +373,7 @@ def test_a_call_that_finds_everything_done_says_so(call, files, whole, broken, m
     begun(call, files, broken, monkeypatch, whole)
     capsys.readouterr()
     assert call("--resume") == 0
-    assert "all of the 10 lines had been translated already, written" in capsys.readouterr().err
+    assert re.search(r"nothing was left to do: .*out\.de has 10 lines", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("line", [4, 10])
@@ -472,7 +472,9 @@ def test_resuming_what_is_done_changes_nothing(call, files, whole, capsys):
     files[1].write_bytes(whole)
     assert call("--resume") == 0
     assert files[1].read_bytes() == whole
-    assert "as many lines as the input, 10, and is left as it is" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "as many lines as the input, 10, and is left as it is" in said
+    assert "nothing was left to do" not in said  # whether the lines are ours is not known
 
 
 def test_an_output_that_is_there_is_not_overwritten(call, files, capsys):
@@ -482,6 +484,20 @@ def test_an_output_that_is_there_is_not_overwritten(call, files, capsys):
     assert call("--resume") == 2
     assert "no out.de.resume.json beside it says of what its 1 lines" in capsys.readouterr().err
     assert files[1].read_text() == "precious\n"
+
+
+def test_a_file_begun_before_there_was_a_limit_to_choose_goes_on(
+    call, files, whole, broken, monkeypatch, capsys
+):
+    begun(call, files, broken, monkeypatch, whole[:5])
+    state = files[1].with_name("out.de.resume.json")
+    about = json.loads(state.read_text("utf-8"))
+    del about["max_extra"]
+    state.write_text(json.dumps(about), "utf-8")
+    assert call("--resume", "--max-extra", "10") == 2
+    assert "another max extra (50, now 10)" in capsys.readouterr().err
+    assert call("--resume") == 0
+    assert files[1].read_bytes() == whole
 
 
 def test_two_calls_do_not_write_one_file(call, files, whole, broken, monkeypatch, capsys):

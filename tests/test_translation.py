@@ -11,6 +11,7 @@ from annotated_transformer.inspection import recording_attention
 from annotated_transformer.training import load_run
 from annotated_transformer.translation import (
     MAX_EXTRA,
+    check_room,
     cross_attention,
     longest_source,
     nbest_translations,
@@ -117,6 +118,9 @@ def test_a_lower_limit_lets_learned_positions_translate_longer_sentences(tmp_pat
     sentence = "dog " * 20
     assert 10 < len(source_ids(vocabulary, [sentence])[0]) <= 40
     assert nbest_translations(model, vocabulary, [sentence]) == [[]]
+    check_room(model, 58)
+    with pytest.raises(CallError, match="max_extra 59 leaves a source no token: the model has a"):
+        check_room(model, 59)
     assert nbest_translations(model, vocabulary, [sentence], max_extra=20)[0]
 
 

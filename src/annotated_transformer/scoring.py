@@ -225,6 +225,16 @@ def check_line_counts(hypotheses: Sequence[str], references: Sequence[str]) -> N
         raise CallError("there is nothing to score; give at least one line and its reference.")
 
 
+def other_limit(max_extra: int | None) -> str:
+    """ ", at most source + 10 tokens"; "" for the paper's limit, and for None: no search."""
+    return "" if max_extra in (None, MAX_EXTRA) else f", {limit_in_words(max_extra)}"
+
+
+def limit_in_words(max_extra: int | None) -> str:
+    """How long a translation may become."""
+    return f"at most source + {max_extra} tokens"
+
+
 def searches_in_words(tried: Iterable[TriedSearch]) -> str:
     """Length penalties with their scores: "0.4: 30.12, 0.6: 30.34".
 
@@ -236,6 +246,5 @@ def searches_in_words(tried: Iterable[TriedSearch]) -> str:
     if list(groups) == [MAX_EXTRA]:
         return ", ".join(groups[MAX_EXTRA])
     return "; ".join(
-        f"at most source + {max_extra} tokens, {', '.join(scores)}"
-        for max_extra, scores in groups.items()
+        f"{limit_in_words(max_extra)}, {', '.join(scores)}" for max_extra, scores in groups.items()
     )

@@ -201,10 +201,12 @@ def refusal(
         limit: ids that a source may have.
         max_extra: ids that its translation may have more.
     """
+    if len(source) == 1:  # eos: an empty line has no translation, and misses none
+        return ""
     if len(source) > limit:
         return f" has {len(source)} tokens and at most {limit} can be translated"
     longest = len(source) + max_extra  # of its translation (section 6.1)
-    if len(source) > 1 and len(beginning) >= longest:
+    if len(beginning) >= longest:
         return (
             f": its translation may have {longest} tokens and the prefix has "
             f"{len(beginning)} already"
@@ -217,3 +219,13 @@ def longest_source(model: Transformer, max_extra: int = MAX_EXTRA) -> int:
     if model.config.positions == "learned":
         return max(0, min(LONGEST_SOURCE, model.config.max_positions - max_extra))
     return LONGEST_SOURCE
+
+
+def check_room(model: Transformer, max_extra: int) -> None:
+    """Raises CallError if a learned table of positions is too short for any translation."""
+    if longest_source(model, max_extra) < 2:  # a piece and eos
+        raise CallError(
+            f"max_extra {max_extra} leaves a source no token: the model has a table of "
+            f"{model.config.max_positions} positions, so ask for less, with --max-extra on the "
+            "command line."
+        )

@@ -3,9 +3,8 @@
 import argparse
 import difflib
 import importlib
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from annotated_transformer import __version__
@@ -32,20 +31,42 @@ class CommandParser(argparse.ArgumentParser):
     """A parser that refuses what it does not know itself, so that its own usage is shown."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse's; nothing is left over, for that ends here with a sentence."""
-        found, unknown = super().parse_known_args(args, namespace)
+        """As argparse's; but nothing is left over, for that ends here with a sentence."""
+        given = list(sys.argv[1:] if args is None else args)
+        for argument in self._own(given):  # before argparse misses what a slip stands for
+            if not any(option.startswith(argument.split("=")[0]) for option in self._options()):
+                self.error(self._refusal(argument))
+        found, unknown = super().parse_known_args(given, namespace)
         if unknown:
-            self.error(self._refusal(unknown))
+            self.error(self._refusal(unknown[0]))
         return found, unknown
 
-    def _refusal(self, unknown: Sequence[str]) -> str:
-        first = unknown[0].split("=")[0]
-        if not first.startswith("-"):
-            return f"{first!r} was given and is one argument too many."
-        options = sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", self.format_help())))
-        near = difflib.get_close_matches(first, options, n=1)
-        advice = f"did you mean {near[0]}?" if near else "--help lists its options."
-        return f"there is no option {first}; {advice}"
+    def _options(self) -> list[str]:
+        return [
+            option
+            for action in self._actions
+            for option in action.option_strings
+            if option.startswith("--")
+        ]
+
+    def _own(self, given: Sequence[str]) -> Iterator[str]:
+        """The long options among the arguments that are this parser's and not its command's."""
+        for argument in given:
+            if argument == "--" or (self._subparsers is not None and argument[:1] != "-"):
+                return
+            if argument.startswith("--") and " " not in argument:  # a sentence is no option
+                yield argument
+
+    def _refusal(self, argument: str) -> str:
+        if not argument.startswith("-"):
+            return (
+                f"{argument!r} was given where nothing is expected: leave it out, or put it beside "
+                "the other arguments that are no options."
+            )
+        name = argument.split("=")[0]
+        near = difflib.get_close_matches(name, self._options(), n=1)
+        advice = f"did you mean {near[0]}?" if near else "--help lists what there is."
+        return f"there is no option {name}; {advice}"
 
 
 def build_parser(

@@ -13,8 +13,8 @@ import torch
 from annotated_transformer.cli.options import (
     add_device,
     add_format,
+    add_max_extra,
     add_search,
-    extra_tokens,
     positive,
     print_json,
     print_lines,
@@ -52,7 +52,7 @@ from annotated_transformer.significance import RESAMPLES
 from annotated_transformer.training import RunConfig, load_run
 from annotated_transformer.training.devices import choose_device
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import longest_source, translate_sentences
+from annotated_transformer.translation import check_room, longest_source, translate_sentences
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -100,15 +100,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--source", help="language of the source (default the run's own, or en)")
     parser.add_argument("--target", help="language of the target (default the run's own, or de)")
     add_search(parser)
-    parser.add_argument(
-        "--max-extra",
-        type=extra_tokens,
-        nargs="+",
-        default=[MAX_EXTRA],
-        metavar="N",
-        help=f"tokens that a translation may have more than its source (default {MAX_EXTRA}); "
-        "of several, --alpha-from chooses one together with alpha",
-    )
+    add_max_extra(parser, several=True)
     parser.add_argument(
         "--alpha-from",
         metavar="SPLIT",
@@ -178,12 +170,12 @@ def check_call(arguments: argparse.Namespace) -> None:
             f"--alpha-from {arguments.alpha_from} would choose the length penalty on the very "
             "split that is scored: name another split, such as valid."
         )
-    if len(arguments.max_extra) > 1 and arguments.alpha_from is None:
-        raise CallError(
-            f"--max-extra was given {len(arguments.max_extra)} numbers, and nothing says which is "
-            "best: give one, or --alpha-from SPLIT to choose."
-        )
     if not arguments.hypotheses:
+        if len(arguments.max_extra) > 1 and arguments.alpha_from is None:
+            raise CallError(
+                f"--max-extra was given {len(arguments.max_extra)} numbers, and nothing says which "
+                "is best: give one, or --alpha-from SPLIT to choose."
+            )
         return
     for name in ("run_dir", "alpha_from", "output"):
         if getattr(arguments, name) is not None:
@@ -240,6 +232,8 @@ def translate_split(
 ) -> tuple[list[str], SearchReport]:
     """The translations of a split, and what a report says of the search."""
     split = corpus[arguments.split]
+    for max_extra in arguments.max_extra:
+        check_room(model, max_extra)
     translate = partial(
         translate_sentences,
         model,
@@ -326,5 +320,5 @@ def likelihood_of(
     model: Transformer, vocabulary: Vocabulary, config: RunConfig, split: Split
 ) -> tuple[Likelihood, int]:
     """The likelihood of a split's references, and how many pairs were too long for it."""
-    encoded = encode_split(split, vocabulary, max_length=longest_source(model))
+    encoded = encode_split(split, vocabulary, max_length=longest_source(model, 0))
     return split_likelihood(model, encoded, config.training.max_tokens), encoded.skipped

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from annotated_transformer.cli.sentences import BLOCK
 from annotated_transformer.cli.translation_files import refuse_to_overwrite
+from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.training.checkpoints import write_atomically
 
@@ -173,7 +174,8 @@ def count_chunks(path: Path, at_once: int) -> tuple[int, int, int]:
 def read_state(state: Path) -> dict[str, Any]:
     """What a broken call wrote about its output. Raises WorkError if it is damaged."""
     try:
-        return dict(json.loads(state.read_text("utf-8")))
+        # What this package did before there was the option, and so did not write down.
+        return {"max_extra": MAX_EXTRA, **json.loads(state.read_text("utf-8"))}
     except (OSError, ValueError, TypeError) as error:
         raise WorkError(f"{state} is damaged ({error}): delete it and the output.") from error
 

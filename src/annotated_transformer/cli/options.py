@@ -39,14 +39,22 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_max_extra(parser: argparse.ArgumentParser) -> None:
-    """How much longer than its source a translation may become; the default is the paper's."""
+def add_max_extra(parser: argparse.ArgumentParser, several: bool = False) -> None:
+    """How much longer than its source a translation may become; the default is the paper's.
+
+    Args:
+        several: whether several may be given, of which `--alpha-from` chooses one.
+    """
+    text = f"tokens that a translation may have more than its source (default {MAX_EXTRA})"
+    if several:
+        text += "; of several, --alpha-from chooses one together with alpha"
     parser.add_argument(
         "--max-extra",
-        type=extra_tokens,
+        type=up_to(MOST_EXTRA, least=0),
         metavar="N",
-        default=MAX_EXTRA,
-        help=f"tokens that a translation may have more than its source (default {MAX_EXTRA})",
+        nargs="+" if several else None,
+        default=[MAX_EXTRA] if several else MAX_EXTRA,
+        help=text,
     )
 
 
@@ -92,11 +100,6 @@ def up_to(most: int, least: int = 1) -> Callable[[str], int]:
         return number
 
     return whole_number
-
-
-def extra_tokens(text: str) -> int:
-    """A whole number from 0 to MOST_EXTRA."""
-    return up_to(MOST_EXTRA, least=0)(text)
 
 
 def length_penalty(text: str) -> float:

@@ -7,10 +7,9 @@ from typing import Any
 
 from annotated_transformer.cli.options import counted
 from annotated_transformer.cli.scores import Compared, Scored
-from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.forensics import ProtocolScore
 from annotated_transformer.likelihood import Likelihood
-from annotated_transformer.scoring import TriedSearch, searches_in_words
+from annotated_transformer.scoring import TriedSearch, other_limit, searches_in_words
 from annotated_transformer.significance import Interval
 
 
@@ -48,9 +47,7 @@ class SearchReport:
 
     def as_text(self) -> str:
         """Beam, alpha and the limit of length, unless it is the paper's; what was tried."""
-        text = f"beam {self.beam}, alpha {self.alpha}"
-        if self.max_extra != MAX_EXTRA:
-            text += f", at most source + {self.max_extra} tokens"
+        text = f"beam {self.beam}, alpha {self.alpha}{other_limit(self.max_extra)}"
         if not self.tuning:
             return text
         return f"{text} (chosen on {self.alpha_chosen_on}: {searches_in_words(self.tuning)})"

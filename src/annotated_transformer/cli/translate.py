@@ -34,6 +34,7 @@ from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.shipped import FOLDER as SHIPPED
 from annotated_transformer.training import RunDirectory, load_run
 from annotated_transformer.training.devices import choose_device
+from annotated_transformer.translation import check_room
 
 
 def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -128,6 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
             "sentences of its own grammar); --run-dir names another",
             file=sys.stderr,
         )
+    check_room(model, arguments.max_extra)
     search = Search(
         model,
         vocabulary,
@@ -235,16 +237,24 @@ def translate(search: Search, run_dir: Path, arguments: argparse.Namespace) -> i
         progress.end()
         if output is not None:
             output.end()
-            if first and done == first:
-                what = f"all of the {counted(first, 'line')} had been translated already"
-            else:
-                before = f" after {first:,} that were there" if first else ""
-                what = (
-                    f"{counted(done - first, 'line')} in {time.monotonic() - began:,.1f} s{before}"
-                )
-            print(f"{what}, written to {output.path}", file=sys.stderr)
+            say_what_was_done(output, done - first, first, time.monotonic() - began)
     check_whole(0 if sentences is None else sentences.left_empty, untranslated)
     return 0
+
+
+def say_what_was_done(output: LineOutput, lines: int, before: int, seconds: float) -> None:
+    """On standard error: how many lines were written, and after how many."""
+    if lines or not before:
+        after = f" after {before:,} that were there" if before else ""
+        print(
+            f"{counted(lines, 'line')} in {seconds:,.1f} s{after}, written to {output.path}",
+            file=sys.stderr,
+        )
+    elif output.state is not None:  # otherwise whether they are ours was said before
+        print(
+            f"nothing was left to do: {output.path} has {counted(before, 'line')} already",
+            file=sys.stderr,
+        )
 
 
 def check_whole(unread: int, untranslated: int) -> None:

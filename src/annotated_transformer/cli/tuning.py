@@ -4,10 +4,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from annotated_transformer.cli.sentences import Progress
-from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.errors import CallError
-from annotated_transformer.scoring import TriedSearch, lower_tokenised_bleu
+from annotated_transformer.scoring import TriedSearch, lower_tokenised_bleu, other_limit
 
 ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
 
@@ -50,9 +49,7 @@ def try_searches(
     """
     tuning = []
     for alpha, extra in searches:
-        what = f"validation, alpha {alpha}"
-        if extra != MAX_EXTRA:
-            what += f", at most source + {extra} tokens"
+        what = f"validation, alpha {alpha}{other_limit(extra)}"
         progress = Progress(len(validation), 0, silent=False, what=what)
         hypotheses = translate(
             validation.source, alpha=alpha, max_extra=extra, progress=progress.of_search

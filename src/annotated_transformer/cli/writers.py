@@ -147,7 +147,8 @@ class JsonWriter(TextWriter):
 
     def begin(self) -> None:
         """The head of the object."""
-        head = json.dumps({"beam": self.search.beam, "alpha": self.search.alpha}, indent=2)
+        asked = {name: getattr(self.search, name) for name in ("beam", "alpha", "max_extra")}
+        head = json.dumps(asked, indent=2)
         self.put(head.removesuffix("\n}") + ',\n  "translations": [\n')
 
     def rows(self, found: Found) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.errors import WorkError
-from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOLS, TriedSearch
+from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOLS, TriedSearch, other_limit
 
 RESULTS = Path("results")
 STATUSES = ("finished", "interrupted", "failed")
@@ -229,26 +229,25 @@ def _tuning_problems(run: RecordedRun, tuning: Tuning) -> list[str]:
     if not tuning.tried:
         return [f"{name} was chosen among none: tuning.json lists no alpha."]
     used = {
+        # A greedy search has no alpha: only its limit was chosen.
         (score.alpha, MAX_EXTRA if score.max_extra is None else score.max_extra)
         for score in run.scores
-        if (score.split, score.beam) == (tuning.split, tuning.beam) and score.alpha is not None
+        if (score.split, score.beam) == (tuning.split, tuning.beam)
     }
     if not used:
         return [f"{name} was chosen for scores that are not in scores.json."]
-    best = [(one.alpha, one.max_extra) for one in tuning.best]
+    best = tuning.best
     return [
-        f"{name} is {_in_words(*search)}, but {_in_words(*best[0])} scored best on "
-        f"{tuning.chosen_on}."
-        for search in sorted(used)
-        if search not in best
+        f"{name} is {_in_words(alpha, extra)}, but {_in_words(best[0].alpha, best[0].max_extra)} "
+        f"scored best on {tuning.chosen_on}."
+        for alpha, extra in sorted(used, key=str)
+        if not any(one.max_extra == extra and alpha in (None, one.alpha) for one in best)
     ]
 
 
-def _in_words(alpha: float, max_extra: int) -> str:
-    """ "1.6", or "1.6 with at most source + 10 tokens"."""
-    if max_extra == MAX_EXTRA:
-        return str(alpha)
-    return f"{alpha} with at most source + {max_extra} tokens"
+def _in_words(alpha: float | None, max_extra: int) -> str:
+    """ "1.6", "1.6, at most source + 10 tokens", "greedy"."""
+    return ("greedy" if alpha is None else str(alpha)) + other_limit(max_extra)
 
 
 def _score_problems(where: str, score: RecordedScore) -> list[str]:

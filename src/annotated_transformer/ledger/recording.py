@@ -187,11 +187,11 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
     try:
         split, beam, alpha = values["split"], values.get("beam"), values.get("alpha")
         chosen = request.alpha_chosen_on or values.get("alpha_chosen_on") or ""
-        if not chosen and alpha == ALPHA:
+        extra = values.get("max_extra")
+        if not chosen and alpha == ALPHA and extra in (None, MAX_EXTRA):
             chosen = "the paper"
         if not beam or beam == 1:
             alpha, chosen = None, ""
-        extra = values.get("max_extra")
         scores = [
             RecordedScore(
                 split,

@@ -5,10 +5,15 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from annotated_transformer.config import MAX_EXTRA, TransformerConfig
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.ledger.curve import Line, draw_curve
 from annotated_transformer.ledger.recorded_runs import RecordedRun, RecordedScore, Tuning
-from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES, searches_in_words
+from annotated_transformer.scoring import (
+    BLEU_PROTOCOLS,
+    PROTOCOL_NAMES,
+    other_limit,
+    searches_in_words,
+)
 from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.settings import TrainingConfig
 
@@ -227,9 +232,7 @@ def _search(score: RecordedScore) -> str:
     """Beam, alpha and where alpha was chosen, before the signature; "" without a search."""
     if score.beam is None or score.protocol == "perplexity":
         return ""
-    limit = ""
-    if score.max_extra not in (None, MAX_EXTRA):
-        limit = f", at most source + {score.max_extra} tokens"
+    limit = other_limit(score.max_extra)
     if score.beam == 1:
         return f"greedy{limit}; "
     chosen = f", chosen on {score.alpha_chosen_on}" if score.alpha_chosen_on else ""

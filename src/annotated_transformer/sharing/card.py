@@ -9,8 +9,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from annotated_transformer.config import MAX_EXTRA
-from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES
+from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES, other_limit
 from annotated_transformer.training import RunConfig
 from annotated_transformer.training.departures import training_departures
 
@@ -148,9 +147,7 @@ def scores_of(reports: Sequence[dict[str, Any]]) -> str:
     lines = ["| test set | search | measure | score | signature |", "|---|---|---|---|---|"]
     for report in reports:
         chosen = report["alpha_chosen_on"]
-        search = f"beam {report['beam']}, α {report['alpha']}"
-        if report["max_extra"] != MAX_EXTRA:
-            search += f", at most source + {report['max_extra']} tokens"
+        search = f"beam {report['beam']}, α {report['alpha']}{other_limit(report['max_extra'])}"
         search += f" (chosen on {chosen})" if chosen else ""
         lines += [
             f"| {report['data']} {report['split']} | {search} | {PROTOCOL_NAMES[one['name']]} | "
