@@ -304,13 +304,18 @@ def test_a_duration_that_the_printed_steps_do_not_give_differs() -> None:
     assert findings_numbers.training_time("big", "days", 86400)().agrees
 
 
-def test_how_the_settings_were_chosen_stands_before_the_scores() -> None:
+def test_how_the_settings_were_chosen_stands_with_the_scores() -> None:
     page = make_run_page([a_run(settings_chosen="By looking at the test set.")])
     assert page.index("By looking") < page.index("**12.34**")
     both = [a_run(name=f"multi30k_{x}", settings_chosen="By looking.") for x in "ab"]
     page = make_run_page(both)
-    assert page.index("side by side") < page.index("By looking.") < page.index("**12.34**")
+    side_by_side = page[page.index("side by side") : page.index("```text")]
+    pointed_at, scores, said = (
+        side_by_side.index(words) for words in ("below the table", "**12.34**", "By looking.")
+    )
+    assert pointed_at < scores < said
     assert page.count("By looking.") == 3
+    assert "below the table" not in make_run_page([a_run(name=f"multi30k_{x}") for x in "ab"])
     page = make_run_page([*both, a_run(name="multi30k_c", title="the third", settings_chosen="X.")])
     assert "- *The third.* X." in page
 

@@ -1,6 +1,7 @@
 """The small translators of chapter 8: their loop, their record, and what they read of results/."""
 
 import json
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from annotated_transformer.data import encode_split
 from annotated_transformer.experiments import training_measured as measured
-from annotated_transformer.experiments.training_measured import multi30k
+from annotated_transformer.experiments.training_measured import multi30k, multi30k_runs
 from annotated_transformer.likelihood import teacher_forced
 from annotated_transformer.training import TrainingConfig
 from annotated_transformer.training.step import Part, add_gradients, count_tokens
@@ -129,3 +130,37 @@ def test_the_extract_is_written_as_it_is_read(tmp_path):
     path = tmp_path / "extract.json"
     multi30k.make_extract(RESULTS / "multi30k_tiny_postnorm", path)
     assert path.read_bytes() == multi30k.EXTRACT.read_bytes()
+
+
+def test_the_chapter_s_lines_are_those_of_all_finished_runs(tmp_path):
+    path = tmp_path / "runs.json"
+    multi30k_runs.make_extract(RESULTS, path)
+    assert path.read_bytes() == multi30k_runs.EXTRACT.read_bytes()
+    lines = {line.name: line for line in multi30k_runs.load_runs()}
+    records = {path.parent.name: path.parent for path in RESULTS.glob("multi30k_*/run.json")}
+    assert lines.keys() == records.keys()  # all of them are finished
+    for name, line in lines.items():
+        scores = json.loads((records[name] / "scores.json").read_text("utf-8"))
+        shown = {
+            score["split"]: score["value"]
+            for score in scores
+            if score["protocol"] == "lower-tokenised"
+        }
+        assert line.tests == shown
+        assert len(shown) == 2
+        tried = json.loads((records[name] / "tuning.json").read_text("utf-8"))[0]["tried"]
+        chosen = {score["alpha"] for score in scores if score["alpha"] is not None}
+        assert {one["alpha"] for one in tried if one["score"] == line.valid} >= chosen
+        assert (
+            f"--epochs {line.epochs} "
+            in json.loads((records[name] / "run.json").read_text("utf-8"))["command"]
+        )
+
+
+def test_a_run_that_was_not_finished_is_no_line(tmp_path):
+    folder = shutil.copytree(RESULTS / "multi30k_tiny_prenorm", tmp_path / "broken")
+    run = json.loads((folder / "run.json").read_text("utf-8"))
+    (folder / "run.json").write_text(json.dumps({**run, "status": "interrupted"}), "utf-8")
+    assert multi30k_runs.extract(tmp_path) == []
+    (folder / "run.json").write_text(json.dumps(run), "utf-8")
+    assert [line.epochs for line in multi30k_runs.extract(tmp_path)] == [50]

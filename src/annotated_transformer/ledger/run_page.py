@@ -40,8 +40,11 @@ alike.
 SPREAD = """\
 Runs that differ in nothing but the seed stand together, with their median first: how far they lie
 apart is what chance alone does. Where there is one run with one seed, a difference of half a point
-may be chance. Each group has its own settings, listed below, so these runs do not rank one norm
-above the other.
+may be chance. Each group has its own settings, so these runs do not rank one norm above the other.
+"""
+
+CHOSEN = """\
+How the settings were chosen, and which scores whoever chose them knew, stands below the table.
 """
 
 NO_RUNS = """\
@@ -64,14 +67,9 @@ def make_run_page(runs: Sequence[RecordedRun]) -> str:
     if not ours:
         parts.append(NO_RUNS)
     if len(ours) > 1:
-        parts += [
-            "## The runs side by side",
-            "",
-            SPREAD,
-            *_settings_chosen(ours),
-            _comparison(ours),
-            "",
-        ]
+        parts += ["## The runs side by side", "", SPREAD]
+        chosen = _settings_chosen(ours)
+        parts += [CHOSEN, _comparison(ours), "", *chosen] if chosen else [_comparison(ours), ""]
     for first, *others in by_settings(ours):
         parts += _run_part(first)
         for run in others:
@@ -256,10 +254,13 @@ def _settings_chosen(runs: Sequence[RecordedRun]) -> list[str]:
     for run in runs:
         if run.settings_chosen:
             titles.setdefault(run.settings_chosen, []).append(capital(run.title))
+    if not titles:
+        return []
+    heading = ["### How the settings were chosen", ""]
     if len(titles) == 1 and len(*titles.values()) == len(runs):
-        return [*titles, ""]
+        return [*heading, *titles, ""]
     lines = [f"- *{'; '.join(names)}.* {said}" for said, names in titles.items()]
-    return [*lines, ""]
+    return [*heading, *lines, ""]
 
 
 def _comparison(runs: Sequence[RecordedRun]) -> str:
