@@ -5,6 +5,7 @@ import math
 import re
 import shutil
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from tarfile import ReadError
 from typing import ClassVar
@@ -109,10 +110,11 @@ def test_alpha_is_chosen_on_the_sentences_and_references_of_the_split_that_was_n
     }
 
 
-def test_beam_and_alpha_reach_the_search(run_dir, capsys, searches):
-    report = evaluate(run_dir, capsys, "--beam", "7", "--alpha", "1.1", "--max-extra", "0")
-    assert [search[1:] for search in searches] == [(7, 1.1, 0)]
-    assert (report["beam"], report["alpha"], report["max_extra"]) == (7, 1.1, 0)
+@pytest.mark.parametrize("extra", [0, 1000])
+def test_beam_and_alpha_reach_the_search(run_dir, capsys, searches, extra):
+    report = evaluate(run_dir, capsys, "--beam", "7", "--alpha", "1.1", "--max-extra", str(extra))
+    assert [search[1:] for search in searches] == [(7, 1.1, extra)]
+    assert (report["beam"], report["alpha"], report["max_extra"]) == (7, 1.1, extra)
 
 
 def test_the_limit_of_length_is_chosen_together_with_alpha(run_dir, capsys, searches):
@@ -138,6 +140,17 @@ def test_a_learned_table_of_positions_is_evaluated_whole(tmp_path, capsys):
     )
     report = evaluate(run_dir, capsys, "--max-extra", "5")
     assert report["left_out_of_likelihood"] == 0
+
+
+def test_a_sentence_too_long_for_the_model_is_said_once_for_all_searches(tmp_path, caplog):
+    folder = write_corpus(tmp_path / "corpus")
+    run_dir = write_run(tmp_path / "run", folder, positions="learned", max_positions=30)
+    model, vocabulary, _ = load_run(run_dir)
+    too_long = Split(["a b " * 20, "a b"], ["x", "y"])
+    translate = partial(translate_sentences, model, vocabulary, beam_size=1)
+    for _ in range(2):  # what was said is forgotten with the choice
+        try_searches(translate, [(0.2, 5), (0.6, 5), (1.0, 5)], too_long, "de")
+    assert [record.getMessage().startswith("line 1 ") for record in caplog.records] == [True] * 2
 
 
 def test_several_limits_need_a_split_to_choose_on(run_dir, capsys, searches):

@@ -1,7 +1,9 @@
 """What `evaluate --alpha-from` chooses between, on a split that is not the scored one."""
 
+import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from annotated_transformer.cli.sentences import Progress
 from annotated_transformer.data import ParallelCorpus, Split
@@ -48,12 +50,32 @@ def try_searches(
     So a record shows what the choice was between.
     """
     tuning = []
-    for alpha, extra in searches:
-        what = f"validation, alpha {alpha}{other_limit(extra)}"
-        progress = Progress(len(validation), 0, silent=False, what=what)
-        hypotheses = translate(
-            validation.source, alpha=alpha, max_extra=extra, progress=progress.of_search
-        )
-        score = lower_tokenised_bleu(hypotheses, validation.target, language).value
-        tuning.append(TriedSearch(alpha, score, extra))
+    with each_warning_once("annotated_transformer.translation"):
+        for alpha, extra in searches:
+            what = f"validation, alpha {alpha}{other_limit(extra)}"
+            progress = Progress(len(validation), 0, silent=False, what=what)
+            hypotheses = translate(
+                validation.source, alpha=alpha, max_extra=extra, progress=progress.of_search
+            )
+            score = lower_tokenised_bleu(hypotheses, validation.target, language).value
+            tuning.append(TriedSearch(alpha, score, extra))
     return tuning
+
+
+@contextmanager
+def each_warning_once(name: str) -> Iterator[None]:
+    """Inside, a logger says the same sentence once: every search meets the same long sentences."""
+    said: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        sentence = record.getMessage()
+        new = sentence not in said
+        said.add(sentence)
+        return new
+
+    logger = logging.getLogger(name)
+    logger.addFilter(is_new)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_new)
