@@ -7,6 +7,7 @@ import pytest
 from annotated_transformer.data import ParallelCorpus, Vocabulary, load_corpus
 from annotated_transformer.data.published import verify
 from annotated_transformer.data.registry import published_corpus
+from annotated_transformer.experiments.training_measured.multi30k_runs import LONG, TESTS
 
 
 def folder_of(corpora_dir: Path, name: str) -> Path:
@@ -28,6 +29,13 @@ def test_multi30k_has_its_published_sizes(multi30k: ParallelCorpus) -> None:
     assert sizes["valid"] == 1_014
     assert sizes["test_2016_flickr"] == 1_000
     assert all(len(s.source) == len(s.target) for s in multi30k.splits.values())
+
+
+def test_a_translation_counted_as_long_is_longer_than_every_reference(
+    multi30k: ParallelCorpus,
+) -> None:
+    references = [line for split in TESTS for line in multi30k[split].target]
+    assert max(len(line.split()) for line in references) == LONG
 
 
 def test_every_caption_survives_the_vocabulary(multi30k: ParallelCorpus) -> None:

@@ -136,31 +136,75 @@ def test_the_chapter_s_lines_are_those_of_all_finished_runs(tmp_path):
     path = tmp_path / "runs.json"
     multi30k_runs.make_extract(RESULTS, path)
     assert path.read_bytes() == multi30k_runs.EXTRACT.read_bytes()
-    lines = {line.name: line for line in multi30k_runs.load_runs()}
-    records = {path.parent.name: path.parent for path in RESULTS.glob("multi30k_*/run.json")}
-    assert lines.keys() == records.keys()  # all of them are finished
-    for name, line in lines.items():
-        scores = json.loads((records[name] / "scores.json").read_text("utf-8"))
-        shown = {
-            score["split"]: score["value"]
-            for score in scores
-            if score["protocol"] == "lower-tokenised"
+    lines = multi30k_runs.load_runs()
+    assert lines == multi30k_runs.extract(RESULTS)
+    records = {path.parent.name for path in RESULTS.glob("multi30k_*/run.json")}
+    assert {line.name for line in lines} == records  # all of them are finished
+
+
+def a_record(
+    folder: Path, name: str, status: str = "finished", data: str = "multi30k", **recipe: object
+) -> None:
+    """A recorded run with settings changed, scored by several searches, one of which was chosen."""
+    copied = shutil.copytree(RESULTS / "multi30k_tiny_rdrop_84", folder / name)
+    run = json.loads((copied / "run.json").read_text("utf-8"))
+    run["configuration"]["training"] |= recipe
+    run |= {"name": name, "status": status}
+    run["data"]["name"] = data
+    (copied / "run.json").write_text(json.dumps(run), "utf-8")
+    scores = [
+        {
+            "split": split,
+            "protocol": protocol,
+            "value": value + (split == "test_2017_flickr") + 10 * (protocol == "cased"),
+            "signature": "nrefs:1",
+            "beam": beam,
+            "alpha": alpha,
+            "alpha_chosen_on": "valid",
+            "max_extra": extra,
         }
-        assert line.tests == shown
-        assert len(shown) == 2
-        tried = json.loads((records[name] / "tuning.json").read_text("utf-8"))[0]["tried"]
-        chosen = {score["alpha"] for score in scores if score["alpha"] is not None}
-        assert {one["alpha"] for one in tried if one["score"] == line.valid} >= chosen
-        assert (
-            f"--epochs {line.epochs} "
-            in json.loads((records[name] / "run.json").read_text("utf-8"))["command"]
+        for split in multi30k_runs.TESTS
+        for protocol in ("cased", "lower-tokenised")
+        for beam, alpha, extra, value in (
+            (5, 1.0, 0, 20.0),  # the chosen search, which is not the best on the test sets
+            (5, 1.0, 50, 30.0),
+            (4, 1.0, 0, 31.0),
+            (5, 0.6, 0, 32.0),
         )
+    ]
+    (copied / "scores.json").write_text(json.dumps(scores), "utf-8")
+    tried = [
+        {"alpha": 1.0, "max_extra": 0, "score": 9.0},
+        {"alpha": 0.6, "max_extra": 0, "score": 8.0},
+        {"alpha": 1.0, "max_extra": 50, "score": 7.0},
+    ]
+    tuning = {"beam": 5, "chosen_on": "valid", "protocol": "lower-tokenised", "tried": tried}
+    tunings = [tuning | {"split": split} for split in multi30k_runs.TESTS]
+    (copied / "tuning.json").write_text(json.dumps(tunings), "utf-8")
+    for split, words in zip(multi30k_runs.TESTS, (39, 40), strict=True):
+        text = "kurz\n" + " ".join(["Wort"] * words) + "\n"
+        (copied / f"translations.{split}.txt").write_text(text, "utf-8")
 
 
-def test_a_run_that_was_not_finished_is_no_line(tmp_path):
-    folder = shutil.copytree(RESULTS / "multi30k_tiny_prenorm", tmp_path / "broken")
-    run = json.loads((folder / "run.json").read_text("utf-8"))
-    (folder / "run.json").write_text(json.dumps({**run, "status": "interrupted"}), "utf-8")
-    assert multi30k_runs.extract(tmp_path) == []
-    (folder / "run.json").write_text(json.dumps(run), "utf-8")
-    assert [line.epochs for line in multi30k_runs.extract(tmp_path)] == [50]
+def test_a_line_has_the_scores_of_the_search_that_was_chosen(tmp_path):
+    a_record(tmp_path, "multi30k_it", r_drop=3.0, init_gain=None)
+    (line,) = multi30k_runs.extract(tmp_path)
+    assert (line.alpha, line.max_extra, line.valid) == (1.0, 0, 9.0)
+    assert line.tests == {"test_2016_flickr": 20.0, "test_2017_flickr": 21.0}
+    assert (line.r_drop, line.init_gain) == (3.0, 1.0)
+    assert line.long == 1  # 39 words are as many as a reference has
+    assert (line.loss, line.cpu_minutes) == (1.607, 124.7)
+
+
+def test_only_finished_runs_on_multi30k_are_lines_and_r_drop_stands_last(tmp_path):
+    for name, settings in {
+        "ended": {"status": "interrupted"},
+        "failed": {"status": "failed"},
+        "elsewhere": {"data": "tatoeba"},
+        "e": {"r_drop": 5.0, "epochs": 5},
+        "d": {"r_drop": None, "epochs": 84, "seed": 3},
+        "c": {"r_drop": None, "epochs": 84, "seed": 4},
+        "b": {"r_drop": None, "epochs": 90},
+    }.items():
+        a_record(tmp_path, name, **settings)
+    assert [line.name for line in multi30k_runs.extract(tmp_path)] == ["d", "c", "b", "e"]

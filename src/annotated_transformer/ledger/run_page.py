@@ -38,9 +38,9 @@ alike.
 """
 
 SPREAD = """\
-Runs that differ in nothing but the seed stand together, with their median first: how far they lie
-apart is what chance alone does. Where there is one run with one seed, a difference of half a point
-may be chance. Each group has its own settings, so these runs do not rank one norm above the other.
+Runs of the same settings with other seeds stand together, with their median first: how far they lie
+apart is what chance alone does. Where there is one run with one seed, a difference of a point may
+be chance. The groups differ in several settings at once, so they rank none of these settings.
 """
 
 CHOSEN = """\

@@ -10,10 +10,17 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from annotated_transformer.ledger.recorded_runs import RESULTS, RecordedRun, load_run_records
+from annotated_transformer.config import MAX_EXTRA
+from annotated_transformer.ledger.recorded_runs import (
+    RESULTS,
+    RecordedRun,
+    RecordedScore,
+    load_run_records,
+)
 
 EXTRACT = Path(__file__).resolve().parent / "multi30k_runs.json"
 TESTS = ("test_2016_flickr", "test_2017_flickr")
+LONG = 39  # words of the longest reference of the two test sets
 
 
 @dataclass(frozen=True)
@@ -24,57 +31,94 @@ class RunLine:
         name: its folder in `results/`.
         norm: "post", as in the paper, or "pre".
         dropout: P_drop.
-        r_drop: the weight of R-Drop; 0 without.
         init_gain: what the branches' starting values were multiplied with; 1 is the package's own.
+        learning_rate: the peak.
+        r_drop: the weight of R-Drop; 0 without.
         pieces: size of the vocabulary.
-        seed: what started the random numbers.
         epochs: passes through the training pairs.
+        seed: what started the random numbers.
         cpu_minutes: processor time of the training.
         loss: plain validation loss after the last epoch, in nats per piece, of weights not yet
             averaged.
-        valid: BLEU on the validation set of the search chosen there, beam 5, lower-cased and
-            tokenised.
+        alpha: the length penalty of the search, beam 5, that was best on the validation set.
+        max_extra: the tokens that it let a translation have more than its source.
+        valid: BLEU of that search there, lower-cased and tokenised: the best of all tried.
         tests: BLEU of that search on the two test sets, likewise.
+        long: how many of its translations of the two have more words than any reference.
     """
 
     name: str
     norm: str
     dropout: float
-    r_drop: float
     init_gain: float
+    learning_rate: float
+    r_drop: float
     pieces: int
-    seed: int
     epochs: int
+    seed: int
     cpu_minutes: float
     loss: float
+    alpha: float
+    max_extra: int
     valid: float
     tests: dict[str, float]
+    long: int
 
 
-def line_of(run: RecordedRun) -> RunLine:
-    """What the chapter shows of one record."""
+def line_of(run: RecordedRun, translations: dict[str, list[str]]) -> RunLine:
+    """What the chapter shows of one record.
+
+    Args:
+        run: finished, and scored on both test sets by a search chosen on the validation set.
+        translations: of each test set, that were scored.
+    """
     model, recipe = run.configuration["model"], run.configuration["training"]
-    scores = {split: run.score(split, "lower-tokenised", beam=5) for split in TESTS}
+    tuning = run.tuning[0]
+    best = {(one.alpha, one.max_extra): one.score for one in tuning.best}
+    found = {
+        (score.split, search): score.value
+        for score in run.scores
+        if (score.protocol, score.beam) == (tuning.protocol, tuning.beam)
+        and (search := _search_of(score)) in best
+    }
+    (search,) = {search for _, search in found}  # of several equally good ones, one was taken
     return RunLine(
         run.name,
         norm=model["norm"],
         dropout=model["dropout"],
-        r_drop=recipe.get("r_drop") or 0.0,
         init_gain=recipe.get("init_gain") or 1.0,
+        learning_rate=recipe["learning_rate"],
+        r_drop=recipe.get("r_drop") or 0.0,
         pieces=model["vocab_size"],
-        seed=recipe["seed"],
         epochs=recipe["epochs"],
+        seed=recipe["seed"],
         cpu_minutes=round(run.cost["process_cpu_seconds"] / 60, 1),
         loss=round(run.events("valid")[-1]["loss"], 3),
-        valid=max(one.score for one in run.tuning[0].tried),
-        tests={split: score.value for split, score in scores.items() if score},
+        alpha=search[0],
+        max_extra=search[1],
+        valid=best[search],
+        tests={split: found[split, search] for split in TESTS},
+        long=sum(len(line.split()) > LONG for split in TESTS for line in translations[split]),
     )
+
+
+def _search_of(score: RecordedScore) -> tuple[float, int]:
+    """Length penalty and limit of a search; records that do not say the limit had the paper's."""
+    if score.alpha is None:
+        raise ValueError(f"{score.split}: {score.protocol} is no score of a search.")
+    return score.alpha, MAX_EXTRA if score.max_extra is None else score.max_extra
 
 
 def extract(results: Path = RESULTS) -> list[RunLine]:
     """Every finished run on Multi30k, those with R-Drop last, otherwise by epochs."""
-    runs = (run for run in load_run_records(results) if run.status == "finished")
-    lines = [line_of(run) for run in runs if run.data["name"] == "multi30k"]
+    lines = []
+    for run in load_run_records(results):
+        if run.status == "finished" and run.data["name"] == "multi30k":
+            files = {split: results / run.name / f"translations.{split}.txt" for split in TESTS}
+            translations = {
+                split: path.read_text("utf-8").splitlines() for split, path in files.items()
+            }
+            lines.append(line_of(run, translations))
     return sorted(lines, key=lambda line: (line.r_drop, line.epochs, line.norm, line.seed))
 
 
