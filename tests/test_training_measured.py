@@ -138,12 +138,19 @@ def test_the_chapter_s_lines_are_those_of_all_finished_runs(tmp_path):
     assert path.read_bytes() == multi30k_runs.EXTRACT.read_bytes()
     lines = multi30k_runs.load_runs()
     assert lines == multi30k_runs.extract(RESULTS)
-    records = {path.parent.name for path in RESULTS.glob("multi30k_*/run.json")}
-    assert {line.name for line in lines} == records  # all of them are finished
+    records = [json.loads(path.read_text("utf-8")) for path in RESULTS.glob("multi30k_*/run.json")]
+    finished = {run["name"] for run in records if run["status"] == "finished"}
+    assert {line.name for line in lines} == finished
+    assert len({line.signature for line in lines}) == 1
 
 
 def a_record(
-    folder: Path, name: str, status: str = "finished", data: str = "multi30k", **recipe: object
+    folder: Path,
+    name: str,
+    status: str = "finished",
+    data: str = "multi30k",
+    norm: str = "pre",
+    **recipe: object,
 ) -> None:
     """A recorded run with settings changed, scored by several searches, one of which was chosen."""
     copied = shutil.copytree(RESULTS / "multi30k_tiny_rdrop_84", folder / name)
@@ -151,6 +158,7 @@ def a_record(
     run["configuration"]["training"] |= recipe
     run |= {"name": name, "status": status}
     run["data"]["name"] = data
+    run["configuration"]["model"]["norm"] = norm
     (copied / "run.json").write_text(json.dumps(run), "utf-8")
     scores = [
         {
@@ -204,7 +212,22 @@ def test_only_finished_runs_on_multi30k_are_lines_and_r_drop_stands_last(tmp_pat
         "e": {"r_drop": 5.0, "epochs": 5},
         "d": {"r_drop": None, "epochs": 84, "seed": 3},
         "c": {"r_drop": None, "epochs": 84, "seed": 4},
-        "b": {"r_drop": None, "epochs": 90},
+        "b": {"r_drop": None, "epochs": 90, "norm": "pre"},
+        "x": {"r_drop": None, "epochs": 90, "norm": "post"},
     }.items():
         a_record(tmp_path, name, **settings)
-    assert [line.name for line in multi30k_runs.extract(tmp_path)] == ["d", "c", "b", "e"]
+    assert [line.name for line in multi30k_runs.extract(tmp_path)] == ["d", "c", "x", "b", "e"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("tuning.json", [], "it has no tuning.json"),
+        ("scores.json", [], "it has scores of 0 best searches"),
+    ],
+)
+def test_a_record_that_cannot_be_a_line_is_named(tmp_path, file, content, said):
+    a_record(tmp_path, "it")
+    (tmp_path / "it" / file).write_text(json.dumps(content), "utf-8")
+    with pytest.raises(ValueError, match=said):
+        multi30k_runs.extract(tmp_path)

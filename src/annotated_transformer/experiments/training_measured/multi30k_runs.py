@@ -45,6 +45,7 @@ class RunLine:
         valid: BLEU of that search there, lower-cased and tokenised: the best of all tried.
         tests: BLEU of that search on the two test sets, likewise.
         long: how many of its translations of the two have more words than any reference.
+        signature: sacreBLEU's, of these scores.
     """
 
     name: str
@@ -63,6 +64,7 @@ class RunLine:
     valid: float
     tests: dict[str, float]
     long: int
+    signature: str
 
 
 def line_of(run: RecordedRun, translations: dict[str, list[str]]) -> RunLine:
@@ -71,17 +73,25 @@ def line_of(run: RecordedRun, translations: dict[str, list[str]]) -> RunLine:
     Args:
         run: finished, and scored on both test sets by a search chosen on the validation set.
         translations: of each test set, that were scored.
+
+    Raises:
+        ValueError: if it does not say how its search was chosen, or scores two equally good ones.
     """
     model, recipe = run.configuration["model"], run.configuration["training"]
+    if not run.tuning:
+        raise ValueError(f"{run.name} has no tuning.json: nothing says how its search was chosen.")
     tuning = run.tuning[0]
     best = {(one.alpha, one.max_extra): one.score for one in tuning.best}
     found = {
-        (score.split, search): score.value
+        (score.split, search): score
         for score in run.scores
         if (score.protocol, score.beam) == (tuning.protocol, tuning.beam)
         and (search := _search_of(score)) in best
     }
-    (search,) = {search for _, search in found}  # of several equally good ones, one was taken
+    searches = {search for _, search in found}  # of several equally good ones, one was taken
+    if len(searches) != 1:
+        raise ValueError(f"{run.name} has scores of {len(searches)} best searches, 1 is expected.")
+    (search,) = searches
     return RunLine(
         run.name,
         norm=model["norm"],
@@ -97,8 +107,9 @@ def line_of(run: RecordedRun, translations: dict[str, list[str]]) -> RunLine:
         alpha=search[0],
         max_extra=search[1],
         valid=best[search],
-        tests={split: found[split, search] for split in TESTS},
+        tests={split: found[split, search].value for split in TESTS},
         long=sum(len(line.split()) > LONG for split in TESTS for line in translations[split]),
+        signature=found[TESTS[0], search].signature,
     )
 
 
