@@ -61,6 +61,8 @@ DEPARTURES = {
     "learning_rate": "a peak rate of",
     "decay": "a linear decay",
     "byte_dropout": "byte dropout",
+    "init_gain": "branches that begin at a quarter",
+    "r_drop": "R-Drop",
     "final": "weights of the best validation",
 }
 
