@@ -152,10 +152,16 @@ def a_record(
     norm: str = "pre",
     **recipe: object,
 ) -> None:
-    """A recorded run with settings changed, scored by several searches, one of which was chosen."""
+    """A recorded run with settings changed, scored by several searches, one of which was chosen.
+
+    A setting of None is left out, as in records that are older than the setting.
+    """
     copied = shutil.copytree(RESULTS / "multi30k_tiny_rdrop_84", folder / name)
     run = json.loads((copied / "run.json").read_text("utf-8"))
-    run["configuration"]["training"] |= recipe
+    training = run["configuration"]["training"] | recipe
+    run["configuration"]["training"] = {
+        k: v for k, v in training.items() if recipe.get(k, 0) is not None
+    }
     run |= {"name": name, "status": status}
     run["data"]["name"] = data
     run["configuration"]["model"]["norm"] = norm

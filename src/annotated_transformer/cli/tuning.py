@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from annotated_transformer import translation
 from annotated_transformer.cli.sentences import Progress
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.errors import CallError
@@ -50,7 +51,7 @@ def try_searches(
     So a record shows what the choice was between.
     """
     tuning = []
-    with each_warning_once("annotated_transformer.translation"):
+    with each_warning_once(translation.logger):
         for alpha, extra in searches:
             what = f"validation, alpha {alpha}{other_limit(extra)}"
             progress = Progress(len(validation), 0, silent=False, what=what)
@@ -63,8 +64,8 @@ def try_searches(
 
 
 @contextmanager
-def each_warning_once(name: str) -> Iterator[None]:
-    """Inside, a logger says the same sentence once: every search meets the same long sentences."""
+def each_warning_once(logger: logging.Logger) -> Iterator[None]:
+    """Inside, it says the same sentence once: every search meets the same long sentences."""
     said: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
@@ -73,7 +74,6 @@ def each_warning_once(name: str) -> Iterator[None]:
         said.add(sentence)
         return new
 
-    logger = logging.getLogger(name)
     logger.addFilter(is_new)
     try:
         yield

@@ -44,6 +44,11 @@ class RecordedScore:
     alpha_chosen_on: str = ""
     max_extra: int | None = None
 
+    @property
+    def limit(self) -> int:
+        """`max_extra`, and the paper's where the record does not say."""
+        return MAX_EXTRA if self.max_extra is None else self.max_extra
+
 
 @dataclass(frozen=True)
 class Tuning:
@@ -230,7 +235,7 @@ def _tuning_problems(run: RecordedRun, tuning: Tuning) -> list[str]:
         return [f"{name} was chosen among none: tuning.json lists no alpha."]
     used = {
         # A greedy search has no alpha: only its limit was chosen.
-        (score.alpha, MAX_EXTRA if score.max_extra is None else score.max_extra)
+        (score.alpha, score.limit)
         for score in run.scores
         if (score.split, score.beam) == (tuning.split, tuning.beam)
     }

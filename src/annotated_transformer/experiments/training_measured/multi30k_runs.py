@@ -10,13 +10,10 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from annotated_transformer.config import MAX_EXTRA
-from annotated_transformer.ledger.recorded_runs import (
-    RESULTS,
-    RecordedRun,
-    RecordedScore,
-    load_run_records,
-)
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.ledger.recorded_runs import RESULTS, RecordedRun, load_run_records
+from annotated_transformer.scoring import TriedSearch
+from annotated_transformer.training.settings import TrainingConfig
 
 EXTRACT = Path(__file__).resolve().parent / "multi30k_runs.json"
 TESTS = ("test_2016_flickr", "test_2017_flickr")
@@ -32,10 +29,9 @@ class RunLine:
         norm: "post", as in the paper, or "pre".
         dropout: P_drop.
         init_gain: what the branches' starting values were multiplied with; 1 is the package's own.
-        learning_rate: the peak.
+        learning_rate: the peak; None: that of the paper's formula.
         r_drop: the weight of R-Drop; 0 without.
-        pieces: size of the vocabulary.
-        epochs: passes through the training pairs.
+        epochs: passes through the training pairs; None where steps or minutes were set.
         seed: what started the random numbers.
         cpu_minutes: processor time of the training.
         loss: plain validation loss after the last epoch, in nats per piece, of weights not yet
@@ -52,10 +48,9 @@ class RunLine:
     norm: str
     dropout: float
     init_gain: float
-    learning_rate: float
+    learning_rate: float | None
     r_drop: float
-    pieces: int
-    epochs: int
+    epochs: int | None
     seed: int
     cpu_minutes: float
     loss: float
@@ -77,47 +72,42 @@ def line_of(run: RecordedRun, translations: dict[str, list[str]]) -> RunLine:
     Raises:
         ValueError: if it does not say how its search was chosen, or scores two equally good ones.
     """
-    model, recipe = run.configuration["model"], run.configuration["training"]
     if not run.tuning:
         raise ValueError(f"{run.name} has no tuning.json: nothing says how its search was chosen.")
     tuning = run.tuning[0]
-    best = {(one.alpha, one.max_extra): one.score for one in tuning.best}
+    best: dict[tuple[float | None, int], TriedSearch] = {
+        (one.alpha, one.max_extra): one for one in tuning.best
+    }
     found = {
         (score.split, search): score
         for score in run.scores
         if (score.protocol, score.beam) == (tuning.protocol, tuning.beam)
-        and (search := _search_of(score)) in best
+        and (search := best.get((score.alpha, score.limit)))
     }
     searches = {search for _, search in found}  # of several equally good ones, one was taken
     if len(searches) != 1:
         raise ValueError(f"{run.name} has scores of {len(searches)} best searches, 1 is expected.")
-    (search,) = searches
+    (chosen,) = searches
+    model = TransformerConfig.from_dict(run.configuration["model"])
+    recipe = TrainingConfig.from_dict(run.configuration["training"])  # fills what is not named
     return RunLine(
         run.name,
-        norm=model["norm"],
-        dropout=model["dropout"],
-        init_gain=recipe.get("init_gain") or 1.0,
-        learning_rate=recipe["learning_rate"],
-        r_drop=recipe.get("r_drop") or 0.0,
-        pieces=model["vocab_size"],
-        epochs=recipe["epochs"],
-        seed=recipe["seed"],
+        norm=model.norm,
+        dropout=model.dropout,
+        init_gain=recipe.init_gain,
+        learning_rate=recipe.learning_rate,
+        r_drop=recipe.r_drop,
+        epochs=recipe.epochs,
+        seed=recipe.seed,
         cpu_minutes=round(run.cost["process_cpu_seconds"] / 60, 1),
         loss=round(run.events("valid")[-1]["loss"], 3),
-        alpha=search[0],
-        max_extra=search[1],
-        valid=best[search],
-        tests={split: found[split, search].value for split in TESTS},
+        alpha=chosen.alpha,
+        max_extra=chosen.max_extra,
+        valid=chosen.score,
+        tests={split: found[split, chosen].value for split in TESTS},
         long=sum(len(line.split()) > LONG for split in TESTS for line in translations[split]),
-        signature=found[TESTS[0], search].signature,
+        signature=found[TESTS[0], chosen].signature,
     )
-
-
-def _search_of(score: RecordedScore) -> tuple[float, int]:
-    """Length penalty and limit of a search; records that do not say the limit had the paper's."""
-    if score.alpha is None:
-        raise ValueError(f"{score.split}: {score.protocol} is no score of a search.")
-    return score.alpha, MAX_EXTRA if score.max_extra is None else score.max_extra
 
 
 def extract(results: Path = RESULTS) -> list[RunLine]:
@@ -125,12 +115,14 @@ def extract(results: Path = RESULTS) -> list[RunLine]:
     lines = []
     for run in load_run_records(results):
         if run.status == "finished" and run.data["name"] == "multi30k":
-            files = {split: results / run.name / f"translations.{split}.txt" for split in TESTS}
             translations = {
-                split: path.read_text("utf-8").splitlines() for split, path in files.items()
+                split: (results / run.name / f"translations.{split}.txt")
+                .read_text("utf-8")
+                .splitlines()
+                for split in TESTS
             }
             lines.append(line_of(run, translations))
-    return sorted(lines, key=lambda line: (line.r_drop, line.epochs, line.norm, line.seed))
+    return sorted(lines, key=lambda line: (line.r_drop, line.epochs or 0, line.norm, line.seed))
 
 
 def load_runs() -> list[RunLine]:
