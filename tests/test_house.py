@@ -34,6 +34,7 @@ PAPER_CODE = {
     "config",
     "table3",
     "masks",
+    "packing",
     "attention",
     "positional",
     "feed_forward",

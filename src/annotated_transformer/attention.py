@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from annotated_transformer.packing import PackedMask
+
 SHORT_ROW = 16  # numbers below which PyTorch's softmax takes them one by one on a CPU
 
 
@@ -163,7 +165,11 @@ class MultiHeadAttention(nn.Module):
         self.weights: Tensor | None = None  # (batch, num_heads, n_queries, n_keys)
 
     def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | PackedMask | None = None,
     ) -> Tensor:
         """Attend from each query to the keys; (batch, n_queries, d_model).
 
@@ -171,11 +177,23 @@ class MultiHeadAttention(nn.Module):
             query: (batch, n_queries, d_model).
             key: (batch, n_keys, d_model).
             value: (batch, n_keys, d_model).
-            mask: bool, broadcastable to (batch, num_heads, n_queries, n_keys).
+            mask: bool, broadcastable to (batch, num_heads, n_queries, n_keys). With a `PackedMask`
+                all others are (rows, d_model), and so is the output.
         """
+        if isinstance(mask, PackedMask):
+            return self._of_packed(query, key, value, mask)
         queries = self.project_query(query)
         keys, values = self.project_key_value(key, value)
         return self.combine(self.attend(queries, keys, values, mask))
+
+    def _of_packed(self, query: Tensor, key: Tensor, value: Tensor, packed: PackedMask) -> Tensor:
+        """`forward` for rows without padding, (rows, d_model)."""
+        queries = packed.queries.to_heads(self.query_projection(query))
+        keys = packed.keys.to_heads(self.key_projection(key))
+        values = packed.keys.to_heads(self.value_projection(value))
+        heads = self.attend(queries, keys, values, packed.mask)  # (batch, num_heads, n, d_v)
+        output: Tensor = self.output_projection(packed.queries.from_heads(heads))
+        return output
 
     def project_query(self, query: Tensor) -> Tensor:
         """(batch, n_queries, d_model) -> (batch, num_heads, n_queries, d_k)."""

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.encoder import build_attention, build_residual
 from annotated_transformer.feed_forward import FeedForward
+from annotated_transformer.packing import PackedMask
 from annotated_transformer.residual import LayerNorm
 
 
@@ -23,8 +24,8 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None,
+        src_mask: Tensor | PackedMask | None = None,
+        tgt_mask: Tensor | PackedMask | None = None,
     ) -> Tensor:
         """(batch, n_tgt, d_model) -> (batch, n_tgt, d_model).
 
@@ -58,8 +59,8 @@ class Decoder(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None,
+        src_mask: Tensor | PackedMask | None = None,
+        tgt_mask: Tensor | PackedMask | None = None,
     ) -> Tensor:
         """(batch, n_tgt, d_model) -> (batch, n_tgt, d_model). A mask of None hides nothing."""
         for layer in self.layers:

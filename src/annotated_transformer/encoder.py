@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.feed_forward import FeedForward
+from annotated_transformer.packing import PackedMask
 from annotated_transformer.residual import LayerNorm, ResidualConnection
 from annotated_transformer.variants import ATTENTIONS, SublayerAlone
 
@@ -37,7 +38,7 @@ class EncoderLayer(nn.Module):
         # One for each sub-layer, in the order in which they act; checkpoints know them by number.
         self.residuals = nn.ModuleList(build_residual(config) for _ in range(2))
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | PackedMask | None = None) -> Tensor:
         """(batch, n, d_model) -> (batch, n, d_model); every position may see every real one."""
         self_attention_residual, feed_forward_residual = self.residuals
         x = self_attention_residual(x, lambda x: self.self_attention(x, x, x, mask))
@@ -55,7 +56,7 @@ class Encoder(nn.Module):
             LayerNorm(config.d_model, config.layer_norm_eps) if config.has_final_norm else None
         )
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | PackedMask | None = None) -> Tensor:
         """(batch, n, d_model) -> (batch, n, d_model)."""
         for layer in self.layers:
             x = layer(x, mask)

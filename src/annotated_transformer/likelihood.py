@@ -13,7 +13,8 @@ from torch import Tensor
 
 from annotated_transformer.data import EncodedSplit, batches_of
 from annotated_transformer.errors import CallError
-from annotated_transformer.masks import padding_mask
+from annotated_transformer.masks import padding_mask, target_mask
+from annotated_transformer.packing import PackedMask, PackedRows
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 ROWS_PER_PROJECTION = 1024  # the logits of a whole batch would be hundreds of megabytes
@@ -62,6 +63,23 @@ def teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Te
     answers = labels[real].to(model.device, non_blocking=True)
     real = real.to(model.device, non_blocking=True)
     return hidden.flatten(0, 1).index_select(0, real), answers
+
+
+def packed_teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
+    """The same, where padding is left out of every layer already (`packing`)."""
+    pad_id, num_heads = model.config.pad_id, model.config.num_heads
+    src, tgt = batch.src.to(model.device), batch.tgt.to(model.device)
+    given, labels = tgt[:, :-1], tgt[:, 1:]  # (batch, n_tgt): what the decoder reads, and predicts
+    source = PackedRows(src != pad_id, num_heads)
+    target = PackedRows(labels != pad_id, num_heads)
+    src_mask, tgt_mask = padding_mask(src, pad_id), target_mask(given, pad_id)
+    x = source.take(model.source_embedding(src))
+    memory = model.encoder(x, PackedMask(source, source, src_mask))  # (source rows, d_model)
+    x = target.take(model.target_embedding(given))
+    hidden = model.decoder(  # (target rows, d_model)
+        x, memory, PackedMask(target, source, src_mask), PackedMask(target, target, tgt_mask)
+    )
+    return hidden[: target.count], labels[labels != pad_id]
 
 
 @torch.inference_mode()

@@ -214,6 +214,7 @@ class RungSteps:
                 if isinstance(module, MultiHeadAttention):
                     setattr(module, "attend", plain_attend)  # noqa: B010  (mypy: a method)
         if rung.fixed_shapes:
+            self.settings = replace(self.settings, compile=True)
             mode = "reduce-overhead" if rung.graphs else None  # PyTorch's name for CUDA graphs
             self.model.encoder.compile(dynamic=False, mode=mode)
             self.model.decoder.compile(dynamic=False, mode=mode)

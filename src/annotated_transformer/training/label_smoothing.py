@@ -5,6 +5,8 @@ Two functions compute the same loss. `label_smoothing_loss` is written to be rea
 in, and never holds the logits of more than about a thousand positions. A test holds them together.
 """
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,7 +15,7 @@ from torch import Tensor
 from annotated_transformer.training.r_drop import add_disagreement
 
 LOSS_CHUNK = 1024  # rows whose logits are made at a time
-IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache while a softmax is made
+IN_CACHE = 2**19  # numbers in float32 (2 MiB) that stay in the cache while a softmax is made
 
 
 def label_smoothing_loss(
@@ -107,22 +109,18 @@ class _ProjectedLoss(torch.autograd.Function):
         hidden_gradient = torch.empty_like(hidden)
         weight_gradient = torch.zeros_like(weight, dtype=accurate)
         loss = torch.zeros((), dtype=accurate, device=hidden.device)
-        # Large blocks are taken once: fresh memory from the system is slower than these products.
         most = min(chunk, hidden.size(0))
-        all_logits = hidden.new_empty(most, vocab_size)
         at_once = min(most, rows_in_cache(vocab_size)) if hidden.device.type == "cpu" else most
-        scratch = hidden.new_empty(at_once, vocab_size, dtype=accurate)
-        product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
+        all_logits = _room("logits", hidden, (most, vocab_size))
+        scratch = _room("softmax", weight_gradient, (at_once, vocab_size))
+        product = _room("product", table, table.shape)
+        summand = _room("summand", weight_gradient, table.shape)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
             logits = torch.mm(rows, table.T, out=all_logits[: len(rows)])  # (c, V)
             mean_logits = rows.to(accurate) @ mean_row[:, None]  # (c, 1)
             answers = target[start : start + chunk, None]  # (c, 1)
-            for first in range(0, len(rows), at_once):
-                part = slice(first, first + at_once)
-                loss += _logits_to_gradient(
-                    logits[part], mean_logits[part], answers[part], eps, scratch, r_drop
-                )
+            loss += _logits_to_gradient(logits, mean_logits, answers, eps, scratch, r_drop)
             if not any(ctx.needs_input_grad):
                 continue
             logits_gradient = logits  # it was written in their place
@@ -162,28 +160,51 @@ def _logits_to_gradient(
     One term is left out of the gradient, - eps / V, which is the same for every logit.
 
     Args:
-        logits: (r, V).
-        mean_logits: of each row, more exactly than from `logits`: (r, 1).
-        answers: the tokens to predict, (r, 1).
-        scratch: room to work in, (r or more, V).
+        logits: (c, V).
+        mean_logits: of each row, more exactly than from `logits`: (c, 1).
+        answers: the tokens to predict, (c, 1).
+        scratch: room for the softmax of r rows at a time, (r, V).
         r_drop: weight of the disagreement between the two rows of a pair; 0 where rows are no
             pairs.
 
     Returns:
         A scalar, the sum over the rows.
     """
-    accurate_logits = scratch[: len(logits)].copy_(logits)  # (r, V)
-    largest = accurate_logits.amax(1, True)  # (r, 1)
-    of_answers = accurate_logits.gather(1, answers)  # (r, 1)
-    probabilities = torch.softmax(accurate_logits, -1, out=accurate_logits)  # in their place
+    of_answers = logits.gather(1, answers).to(scratch.dtype)  # (c, 1)
+    largest, largest_probability = torch.empty_like(of_answers), torch.empty_like(of_answers)
+    taken_off = of_answers.new_full((len(scratch), 1), eps - 1)
+    disagreement = of_answers.new_zeros(())
+    by_part = (
+        torch.split(x, len(scratch)) for x in (logits, answers, largest, largest_probability)
+    )
+    for part, part_answers, most, most_probable in zip(*by_part, strict=True):
+        numbers = scratch[: len(part)].copy_(part)  # (r, V)
+        torch.amax(numbers, 1, True, out=most)
+        probabilities = torch.softmax(numbers, -1, out=numbers)  # in their place
+        torch.amax(probabilities, 1, True, out=most_probable)
+        if r_drop:
+            log_sum = most - most_probable.log()
+            disagreement += add_disagreement(probabilities, part, log_sum, weight=r_drop)
+        # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
+        probabilities.scatter_add_(1, part_answers, taken_off[: len(part)])
+        part.copy_(probabilities)
     # log p = logit - log_sum; the largest p tells log_sum, for it is never rounded to 0.
-    log_sum = largest - probabilities.amax(1, True).log()  # (r, 1)
-    answer_logs = of_answers - log_sum  # (r, 1), log p of the answer
-    mean_logs = mean_logits - log_sum  # (r, 1), the mean of log p over all tokens
-    loss = -((1 - eps) * answer_logs + eps * mean_logs).sum()
-    if r_drop:
-        loss += add_disagreement(probabilities, logits, log_sum, weight=r_drop)
-    # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
-    probabilities.scatter_add_(1, answers, torch.full_like(answer_logs, eps - 1))
-    logits.copy_(probabilities)
-    return loss
+    log_sums = largest - largest_probability.log()  # (c, 1)
+    answer_logs = of_answers - log_sums  # (c, 1), log p of the answer
+    mean_logs = mean_logits - log_sums  # (c, 1), the mean of log p over all tokens
+    return disagreement - ((1 - eps) * answer_logs + eps * mean_logs).sum()
+
+
+_kept: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
+
+
+def _room(name: str, like: Tensor, shape: Sequence[int]) -> Tensor:
+    """Uninitialised room of this shape, the same at every call: a block that is kept.
+
+    Memory fresh from the system costs more time than the products that are written there.
+    """
+    key, needed = (name, like.dtype, like.device), math.prod(shape)
+    if key not in _kept or _kept[key].numel() < needed:
+        with torch.inference_mode(False):  # or training could not write there
+            _kept[key] = torch.empty(needed, dtype=like.dtype, device=like.device)
+    return _kept[key][:needed].view(*shape)
