@@ -5,8 +5,6 @@ Two functions compute the same loss. `label_smoothing_loss` is written to be rea
 in, and never holds the logits of more than about a thousand positions. A test holds them together.
 """
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,7 +13,7 @@ from torch import Tensor
 from annotated_transformer.training.r_drop import add_disagreement
 
 LOSS_CHUNK = 1024  # rows whose logits are made at a time
-IN_CACHE = 2**19  # numbers in float32 (2 MiB) that stay in the cache while a softmax is made
+IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache while a softmax is made
 
 
 def label_smoothing_loss(
@@ -111,10 +109,10 @@ class _ProjectedLoss(torch.autograd.Function):
         loss = torch.zeros((), dtype=accurate, device=hidden.device)
         most = min(chunk, hidden.size(0))
         at_once = min(most, rows_in_cache(vocab_size)) if hidden.device.type == "cpu" else most
-        all_logits = _room("logits", hidden, (most, vocab_size))
-        scratch = _room("softmax", weight_gradient, (at_once, vocab_size))
-        product = _room("product", table, table.shape)
-        summand = _room("summand", weight_gradient, table.shape)
+        # Large blocks are taken once: fresh memory from the system is slower than these products.
+        all_logits = hidden.new_empty(most, vocab_size)
+        scratch = hidden.new_empty(at_once, vocab_size, dtype=accurate)
+        product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
             logits = torch.mm(rows, table.T, out=all_logits[: len(rows)])  # (c, V)
@@ -193,18 +191,3 @@ def _logits_to_gradient(
     answer_logs = of_answers - log_sums  # (c, 1), log p of the answer
     mean_logs = mean_logits - log_sums  # (c, 1), the mean of log p over all tokens
     return disagreement - ((1 - eps) * answer_logs + eps * mean_logs).sum()
-
-
-_kept: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
-
-
-def _room(name: str, like: Tensor, shape: Sequence[int]) -> Tensor:
-    """Uninitialised room of this shape, the same at every call: a block that is kept.
-
-    Memory fresh from the system costs more time than the products that are written there.
-    """
-    key, needed = (name, like.dtype, like.device), math.prod(shape)
-    if key not in _kept or _kept[key].numel() < needed:
-        with torch.inference_mode(False):  # or training could not write there
-            _kept[key] = torch.empty(needed, dtype=like.dtype, device=like.device)
-    return _kept[key][:needed].view(*shape)
