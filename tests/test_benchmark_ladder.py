@@ -170,7 +170,7 @@ def test_a_compiled_rung_takes_the_plain_step(rung: rungs.Rung, workload: Worklo
     finally:
         fast.loader.close()
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
-    assert [steps.settings.compile for steps in (plain, fast)] == [False, True]
+    assert [steps.settings.compile for steps in (plain, fast)] == [False, not rung.fixed_shapes]
     compiled = fast.model.encoder._compiled_call_impl
     assert compiled is not None
 

@@ -37,6 +37,8 @@ class DecoderLayer(nn.Module):
                 them, padding included.
             tgt_mask: which target positions may be attended to, (batch, 1, n_tgt, n_tgt). None: all
                 of them, the future included.
+
+        With masks that are `PackedMask` all others are (rows, d_model), and so is the output.
         """
         self_attention_residual, cross_attention_residual, feed_forward_residual = self.residuals
         x = self_attention_residual(x, lambda x: self.self_attention(x, x, x, tgt_mask))
@@ -62,7 +64,10 @@ class Decoder(nn.Module):
         src_mask: Tensor | PackedMask | None = None,
         tgt_mask: Tensor | PackedMask | None = None,
     ) -> Tensor:
-        """(batch, n_tgt, d_model) -> (batch, n_tgt, d_model). A mask of None hides nothing."""
+        """(batch, n_tgt, d_model) -> (batch, n_tgt, d_model). A mask of None hides nothing.
+
+        `PackedMask` as in `DecoderLayer`.
+        """
         for layer in self.layers:
             x = layer(x, memory, src_mask, tgt_mask)
         return x if self.final_norm is None else self.final_norm(x)

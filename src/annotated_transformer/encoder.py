@@ -39,7 +39,10 @@ class EncoderLayer(nn.Module):
         self.residuals = nn.ModuleList(build_residual(config) for _ in range(2))
 
     def forward(self, x: Tensor, mask: Tensor | PackedMask | None = None) -> Tensor:
-        """(batch, n, d_model) -> (batch, n, d_model); every position may see every real one."""
+        """(batch, n, d_model) -> (batch, n, d_model); every position may see every real one.
+
+        With a `PackedMask` both are (rows, d_model).
+        """
         self_attention_residual, feed_forward_residual = self.residuals
         x = self_attention_residual(x, lambda x: self.self_attention(x, x, x, mask))
         x = feed_forward_residual(x, self.feed_forward)
@@ -57,7 +60,7 @@ class Encoder(nn.Module):
         )
 
     def forward(self, x: Tensor, mask: Tensor | PackedMask | None = None) -> Tensor:
-        """(batch, n, d_model) -> (batch, n, d_model)."""
+        """(batch, n, d_model) -> (batch, n, d_model); with a `PackedMask` (rows, d_model)."""
         for layer in self.layers:
             x = layer(x, mask)
         return x if self.final_norm is None else self.final_norm(x)

@@ -66,13 +66,19 @@ def teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Te
 
 
 def packed_teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
-    """The same, where padding is left out of every layer already (`packing`)."""
+    """What `teacher_forced` gives, with padding left out of every layer (`packing`).
+
+    Padding has to stand at the end of a target, as `make_batch` has it.
+
+    Returns:
+        As `teacher_forced`.
+    """
     pad_id, num_heads = model.config.pad_id, model.config.num_heads
     src, tgt = batch.src.to(model.device), batch.tgt.to(model.device)
     given, labels = tgt[:, :-1], tgt[:, 1:]  # (batch, n_tgt): what the decoder reads, and predicts
     source = PackedRows(src != pad_id, num_heads)
     target = PackedRows(labels != pad_id, num_heads)
-    src_mask, tgt_mask = padding_mask(src, pad_id), target_mask(given, pad_id)
+    src_mask, tgt_mask = padding_mask(src, pad_id), target_mask(labels, pad_id)
     x = source.take(model.source_embedding(src))
     memory = model.encoder(x, PackedMask(source, source, src_mask))  # (source rows, d_model)
     x = target.take(model.target_embedding(given))

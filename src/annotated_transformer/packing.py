@@ -4,8 +4,8 @@ Everything in a layer but attention treats each position alone, so padding can s
 (batch, n, d_model) becomes (rows, d_model), the real tokens one after the other. Attention puts
 them back into sentences for as long as it takes, while it hands the features to its heads.
 
-A few rows more than tokens are taken, so that their number is a multiple of 128. On a CPU the
-products of matrices are compiled for each new shape, which costs more than what they save.
+A few rows more than tokens are taken, so that their number is a multiple of 128. On a CPU oneDNN,
+which multiplies the matrices, prepares anew for each shape; that costs more than some spare rows.
 """
 
 from dataclasses import dataclass
@@ -37,45 +37,54 @@ class PackedRows:
         places = real.flatten().nonzero().squeeze(1)  # (count,)
         self.count = places.size(0)
         self.rows = -(-self.count // MULTIPLE) * MULTIPLE
-        self._place = torch.cat([places, places[:1].expand(self.rows - self.count)])  # (rows,)
+        spare = places[:1].expand(self.rows - self.count)  # any place will do
+        self._place_of_row = torch.cat([places, spare])  # (rows,)
         row = real.flatten().cumsum(0).sub_(1).clamp_min_(0)  # padding takes the row before it
-        self._row = row.view(self.batch, self.n)
-        self._padding = (~real).flatten().nonzero().squeeze(1)
+        self._row_of_place = row  # (batch * n,)
+        self._padding = (~real).flatten().nonzero().squeeze(1)  # places
+        # The same, where each row is cut into one for each head, and places are in (batch, h, n).
         head = torch.arange(num_heads, device=real.device)
-        self._of_places = (self._row[:, None] * num_heads + head[:, None]).flatten()
-        self._of_rows = self._in_heads(self._place).flatten()
-        self._padding_in_heads = self._in_heads(self._padding).flatten()
+        cut = row.view(self.batch, 1, self.n) * num_heads + head[:, None]  # (batch, h, n)
+        self._cut_row_of_place = cut.flatten()
+        self._place_of_cut_row = self._in_heads(self._place_of_row)  # (rows * h,)
+        self._padding_in_heads = self._in_heads(self._padding)
 
     def _in_heads(self, places: Tensor) -> Tensor:
-        """From places in (batch, n) to those in (batch, h, n), for each head; (places, h)."""
+        """From places in (batch, n) to those in (batch, h, n), for each head; (places * h,)."""
         head = torch.arange(self.num_heads, device=places.device)
         sentence, position = places // self.n, places % self.n
-        return (sentence[:, None] * self.num_heads + head) * self.n + position[:, None]
+        in_heads = (sentence[:, None] * self.num_heads + head) * self.n + position[:, None]
+        return in_heads.flatten()
 
     def take(self, x: Tensor) -> Tensor:
         """(batch, n, d_model) -> (rows, d_model)."""
         packed: Tensor = _Gather.apply(  # type: ignore[no-untyped-call]
-            x.flatten(0, 1), self._place, self._row.flatten(), self._padding
+            x.flatten(0, 1), self._place_of_row, self._row_of_place, self._padding
         )
         return packed
 
     def to_heads(self, x: Tensor) -> Tensor:
         """(rows, h * d_head) -> (batch, h, n, d_head); a copy of some row stands at padding.
 
-        A mask has to hide it: no gradient flows back from there.
+        As a key it has to be hidden by a mask; what it gives as a query, `from_heads` leaves out.
+        No gradient flows back from there.
         """
-        narrow = x.view(self.rows * self.num_heads, -1)  # (rows * h, d_head)
+        cut = x.view(self.rows * self.num_heads, x.size(1) // self.num_heads)
         spare = slice(self.count * self.num_heads, None)
-        heads: Tensor = _Gather.apply(narrow, self._of_places, self._of_rows, spare)  # type: ignore[no-untyped-call]
+        heads: Tensor = _Gather.apply(  # type: ignore[no-untyped-call]
+            cut, self._cut_row_of_place, self._place_of_cut_row, spare
+        )
         return heads.view(self.batch, self.num_heads, self.n, -1)
 
     def from_heads(self, heads: Tensor) -> Tensor:
         """(batch, h, n, d_head) -> (rows, h * d_head), the heads side by side."""
-        narrow = heads.reshape(self._of_places.size(0), -1)  # (batch * h * n, d_head)
-        x: Tensor = _Gather.apply(  # type: ignore[no-untyped-call]
-            narrow, self._of_rows, self._of_places, self._padding_in_heads
+        cut: Tensor = _Gather.apply(  # type: ignore[no-untyped-call]
+            heads.flatten(0, 2),
+            self._place_of_cut_row,
+            self._cut_row_of_place,
+            self._padding_in_heads,
         )
-        return x.view(self.rows, -1)
+        return cut.view(self.rows, self.num_heads * heads.size(-1))
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,8 @@ class PackedMask:
     Attributes:
         queries: of the side that attends.
         keys: of the side that is attended to.
-        mask: bool, as in `scaled_dot_product_attention`, for the padded batch. It hides padding.
+        mask: bool, as in `scaled_dot_product_attention`, for the padded batch. It hides all keys
+            that are padding from every query that is none.
     """
 
     queries: PackedRows
@@ -103,7 +113,13 @@ class _Gather(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, index: Tensor, inverse: Tensor, unread: Tensor | slice
     ) -> Tensor:
-        """`inverse` is the number in the result of each row of x; `unread` are rows without one."""
+        """x.index_select(0, index).
+
+        Args:
+            inverse: for each row of x, where it is in the result.
+            unread: rows of x that are not in the result, or whose copies nobody reads; they get no
+                gradient, whatever `inverse` says of them.
+        """
         ctx.inverse, ctx.unread = inverse, unread
         return x.index_select(0, index)
 

@@ -214,7 +214,6 @@ class RungSteps:
                 if isinstance(module, MultiHeadAttention):
                     setattr(module, "attend", plain_attend)  # noqa: B010  (mypy: a method)
         if rung.fixed_shapes:
-            self.settings = replace(self.settings, compile=True)
             mode = "reduce-overhead" if rung.graphs else None  # PyTorch's name for CUDA graphs
             self.model.encoder.compile(dynamic=False, mode=mode)
             self.model.decoder.compile(dynamic=False, mode=mode)
@@ -236,7 +235,9 @@ class RungSteps:
         self.loader.announce(split, self.steps[(number + 1) % len(self.steps)])
         target_tokens, _ = count_tokens(split, parts)
         if self.rung.chunked_loss:
-            loss = add_gradients(self.model, self.settings, split, parts, target_tokens, batches)
+            loss = add_gradients(
+                self.model, self.settings, split, parts, target_tokens, batches, packed=False
+            )  # in every layer padding stays, on every rung
             loss /= target_tokens
         else:
             loss = self.whole_loss(*batches)

@@ -66,6 +66,7 @@ def add_gradients(
     parts: Sequence[Part],
     target_tokens: int,
     batches: Iterable[Batch] | None = None,
+    packed: bool | None = None,
 ) -> float:
     """Add the gradient of each part of a step to the model's.
 
@@ -73,12 +74,15 @@ def add_gradients(
         parts: those that this process takes.
         target_tokens: of the whole step, whoever takes it.
         batches: of these parts, where somebody has made them (`loading`); None makes them here.
+        packed: whether padding is left out of every layer; None is `leaves_padding_out`.
 
     Returns:
         The loss, summed over the tokens of these parts, in nats: the smoothed one, and with R-Drop
         the mean of both passes' with half of the weighted disagreement.
     """
     losses = []
+    if packed is None:
+        packed = leaves_padding_out(settings, model)
     if batches is None:
         batches = (make_batch(split, part.indices, model.config.pad_id) for part in parts)
     for part, batch in zip(parts, batches, strict=True):
@@ -87,7 +91,7 @@ def add_gradients(
         if settings.r_drop:
             batch = twice(batch)
         with matrix_precision(settings, model.device):
-            read = packed_teacher_forced if leaves_padding_out(settings, model) else teacher_forced
+            read = packed_teacher_forced if packed else teacher_forced
             hidden, answers = read(model, batch)  # (tokens, d_model), (tokens,)
         if settings.precision == "bf16":
             hidden = hidden.bfloat16()
@@ -111,9 +115,13 @@ def add_gradients(
 def leaves_padding_out(settings: TrainingConfig, model: Transformer) -> bool:
     """Whether only real tokens go through the layers (`packing`).
 
-    In bfloat16 on a CPU, where it saves a tenth of a step; in float32 it saves nothing there, for
-    the fused attention then has to be given copies. On a GPU it has not been measured. What is
-    compiled wants few shapes, while every batch has another number of real tokens.
+    In bfloat16 on a CPU, where a step is then shorter by a few hundredths on one core and by up to
+    a tenth on two (benchmarks/README.md); in float32 nothing is gained, for the fused attention
+    then has to be given copies. On a GPU it has not been measured. What is compiled wants few
+    shapes, while every batch has another number of real tokens.
+
+    Runs that were recorded before this was so drew their dropout for padding too: they are not
+    repeated to the bit.
     """
     in_bf16_on_cpu = settings.precision == "bf16" and model.device.type == "cpu"
     return in_bf16_on_cpu and not settings.compile
