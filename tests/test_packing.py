@@ -1,16 +1,15 @@
 """Rows without padding give what the padded batch gives: the values and every gradient."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from annotated_transformer.attention import merge_heads, split_heads
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.data import collate
+from annotated_transformer.data import Batch, collate
 from annotated_transformer.likelihood import packed_teacher_forced, teacher_forced
 from annotated_transformer.packing import MULTIPLE, PackedRows
 from annotated_transformer.training import step
@@ -35,24 +34,16 @@ KINDS = {
 sentences = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 
 
-@dataclass
-class Sentences:
-    """A batch as `SentenceBatch` wants it."""
-
-    src: Tensor
-    tgt: Tensor
-
-
-def random_batch(source: list[int], target: list[int]) -> Sentences:
+def random_batch(source: list[int], target: list[int]) -> Batch:
     """Sentences of these lengths, end signs counted; the decoder reads one token fewer."""
     torch.manual_seed(sum(source))
     pairs = list(zip(source, target, strict=False))
     src = [torch.randint(4, 20, (n,)).tolist() for n, _ in pairs]
     tgt = [[2, *torch.randint(4, 20, (n,)).tolist()] for _, n in pairs]
-    return Sentences(collate(src), collate(tgt))
+    return Batch(collate(src), collate(tgt), list(range(len(pairs))))
 
 
-def assert_both_agree(model: Transformer, batch: Sentences) -> None:
+def assert_both_agree(model: Transformer, batch: Batch) -> None:
     """In the decoder's output, in what is to be predicted, in the gradient of every parameter."""
     results = []
     for read in (teacher_forced, packed_teacher_forced):

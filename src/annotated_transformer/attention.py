@@ -181,12 +181,14 @@ class MultiHeadAttention(nn.Module):
                 all others are (rows, d_model), and so is the output.
         """
         if isinstance(mask, PackedMask):
-            return self._of_packed(query, key, value, mask)
+            return self._forward_packed(query, key, value, mask)
         queries = self.project_query(query)
         keys, values = self.project_key_value(key, value)
         return self.combine(self.attend(queries, keys, values, mask))
 
-    def _of_packed(self, query: Tensor, key: Tensor, value: Tensor, packed: PackedMask) -> Tensor:
+    def _forward_packed(
+        self, query: Tensor, key: Tensor, value: Tensor, packed: PackedMask
+    ) -> Tensor:
         """`forward` for rows without padding, (rows, d_model)."""
         queries = packed.queries.to_heads(self.query_projection(query))
         keys = packed.keys.to_heads(self.key_projection(key))

@@ -43,17 +43,16 @@ class PackedRows:
         self._row_of_place = row  # (batch * n,)
         self._padding = (~real).flatten().nonzero().squeeze(1)  # places
         # The same, where each row is cut into one for each head, and places are in (batch, h, n).
-        head = torch.arange(num_heads, device=real.device)
-        cut = row.view(self.batch, 1, self.n) * num_heads + head[:, None]  # (batch, h, n)
+        self._head = torch.arange(num_heads, device=real.device)
+        cut = row.view(self.batch, 1, self.n) * num_heads + self._head[:, None]  # (batch, h, n)
         self._cut_row_of_place = cut.flatten()
         self._place_of_cut_row = self._in_heads(self._place_of_row)  # (rows * h,)
         self._padding_in_heads = self._in_heads(self._padding)
 
     def _in_heads(self, places: Tensor) -> Tensor:
         """From places in (batch, n) to those in (batch, h, n), for each head; (places * h,)."""
-        head = torch.arange(self.num_heads, device=places.device)
         sentence, position = places // self.n, places % self.n
-        in_heads = (sentence[:, None] * self.num_heads + head) * self.n + position[:, None]
+        in_heads = (sentence[:, None] * self.num_heads + self._head) * self.n + position[:, None]
         return in_heads.flatten()
 
     def take(self, x: Tensor) -> Tensor:
