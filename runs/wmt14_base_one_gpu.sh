@@ -5,7 +5,7 @@
 # Time:      not recorded yet. About 9.5 TFLOP a step: on an H100 or H200 1.1 hours at a quarter of
 #            its peak (computed in chapter 10, the quarter is assumed), and the preparation of the
 #            corpus before it.
-# Memory:    counted: 6.7 GB in bf16, 11.4 GB in float32 (chapter 10), not measured on a GPU, where
+# Memory:    counted: 6.5 GB in bf16, 11.2 GB in float32 (chapter 10), not measured on a GPU, where
 #            norms in float32 take some 1.6 GB more of the former. If it runs out: --max-tokens 6250
 #            --batch-tokens 25000, the same step in four parts.
 # Cost:      the hours it takes, at your price

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
-from annotated_transformer.training.label_smoothing import rows_in_cache
 
 FORWARD_AND_BACKWARD = 3  # each product is one forward, and two backward: by its two factors
 FLOAT32, BFLOAT16 = 4, 2  # bytes
@@ -198,8 +197,7 @@ def memory(
         chunk: rows of the loss at a time, `LOSS_CHUNK` in `train`; None is all logits at once.
         fused: attention by PyTorch's kernels (a CPU has none for d_k other than d_v); else its
             scores and weights are kept.
-        on_cpu: a decision of dropout takes as much as an activation there, on a GPU one byte; the
-            softmax of a chunk is taken a few rows at a time.
+        on_cpu: a decision of dropout takes as much as an activation there, on a GPU one byte.
 
     Raises:
         ValueError: for attention of another kind than the paper's.
@@ -229,8 +227,7 @@ def memory(
         loss = WHOLE_LOSS * FLOAT32 * rows * config.vocab_size
     else:
         at_once = min(chunk, rows)
-        in_float32 = min(at_once, rows_in_cache(config.vocab_size)) if on_cpu else at_once
-        loss = config.vocab_size * (item * at_once + FLOAT32 * in_float32)
+        loss = config.vocab_size * item * at_once
         loss += table * (2 * FLOAT32 + item) + 2 * item * rows * d
     return {
         "weights": (FLOAT32 + (item if item < FLOAT32 else 0)) * parameters,

@@ -10,10 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.training.r_drop import add_disagreement
+from annotated_transformer.training.r_drop import softmax_and_disagreement
 
 LOSS_CHUNK = 1024  # rows whose logits are made at a time
-IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache while a softmax is made
 
 
 def label_smoothing_loss(
@@ -52,7 +51,8 @@ def projected_label_smoothing_loss(
     """The label smoothing loss of `hidden @ weight.T`, chunk by chunk.
 
     The gradient of each chunk is made while its logits are at hand, so the whole (rows, V) matrix
-    never exists. The products run in the precision of `hidden`, the softmax in float32.
+    never exists. The products run in the precision of `hidden`; so are the probabilities kept, each
+    computed in float32 and then rounded (with R-Drop they stay in float32).
 
     Args:
         hidden: the decoder's output at the real positions, (rows, d_model).
@@ -77,11 +77,6 @@ def projected_label_smoothing_loss(
     return loss
 
 
-def rows_in_cache(vocab_size: int) -> int:
-    """How many rows of a softmax a core's cache holds, an even number: pairs stay whole."""
-    return max(2, IN_CACHE // vocab_size // 2 * 2)
-
-
 class _ProjectedLoss(torch.autograd.Function):
     """Forward makes loss and gradients together; backward only scales them.
 
@@ -102,32 +97,38 @@ class _ProjectedLoss(torch.autograd.Function):
     ) -> Tensor:
         table = weight.to(hidden.dtype)  # (V, d_model)
         vocab_size = table.size(0)
-        accurate = torch.float64 if hidden.dtype == torch.float64 else torch.float32
+        accurate = torch.promote_types(hidden.dtype, torch.float32)
         mean_row = table.mean(0, dtype=accurate)  # (d_model,): its product is the mean logit
+        # The uniform part takes eps / V from the gradient of every logit: here, all at once.
+        uniform = -eps / vocab_size * hidden.sum(0, dtype=accurate)  # (d_model,)
+        weight_gradient = uniform.expand(weight.shape).contiguous()
         hidden_gradient = torch.empty_like(hidden)
-        weight_gradient = torch.zeros_like(weight, dtype=accurate)
         loss = torch.zeros((), dtype=accurate, device=hidden.device)
-        most = min(chunk, hidden.size(0))
-        at_once = min(most, rows_in_cache(vocab_size)) if hidden.device.type == "cpu" else most
         # Large blocks are taken once: fresh memory from the system is slower than these products.
-        all_logits = hidden.new_empty(most, vocab_size)
-        scratch = hidden.new_empty(at_once, vocab_size, dtype=accurate)
+        all_logits = hidden.new_empty(min(chunk, hidden.size(0)), vocab_size)
         product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
             logits = torch.mm(rows, table.T, out=all_logits[: len(rows)])  # (c, V)
-            mean_logits = rows.to(accurate) @ mean_row[:, None]  # (c, 1)
-            answers = target[start : start + chunk, None]  # (c, 1)
-            loss += _logits_to_gradient(logits, mean_logits, answers, eps, scratch, r_drop)
+            answers = torch.arange(len(rows), device=rows.device), target[start : start + chunk]
+            of_answers = logits[answers].to(accurate)  # (c,)
+            if r_drop:
+                log_sums, weighted = softmax_and_disagreement(logits, r_drop)
+                loss += weighted
+            else:
+                probabilities = torch.softmax(logits, -1, out=logits)  # in their place
+                log_sums = _log_sums(probabilities, answers, of_answers, rows, table)  # (c,)
+            answer_logs = of_answers - log_sums  # log p of the answer
+            mean_logs = rows.to(accurate) @ mean_row - log_sums  # the mean of log p over all tokens
+            loss -= ((1 - eps) * answer_logs + eps * mean_logs).sum()
             if not any(ctx.needs_input_grad):
                 continue
-            logits_gradient = logits  # it was written in their place
-            torch.mm(logits_gradient, table, out=hidden_gradient[start : start + chunk])
-            torch.mm(logits_gradient.T, rows, out=product)
+            # d loss / d logits = p - ((1 - eps) one-hot + eps / V), but for eps / V
+            logits[answers] += eps - 1
+            torch.mm(logits, table, out=hidden_gradient[start : start + chunk])
+            torch.mm(logits.T, rows, out=product)
             weight_gradient += summand.copy_(product)
-        # The uniform part takes eps / V from the gradient of every logit: here, all at once.
         hidden_gradient -= (eps * mean_row).to(hidden.dtype)
-        weight_gradient -= eps / vocab_size * hidden.sum(0, dtype=accurate)
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
         return loss
 
@@ -145,49 +146,30 @@ class _ProjectedLoss(torch.autograd.Function):
         )
 
 
-def _logits_to_gradient(
-    logits: Tensor,
-    mean_logits: Tensor,
-    answers: Tensor,
-    eps: float,
-    scratch: Tensor,
-    r_drop: float,
+def _log_sums(
+    probabilities: Tensor,
+    answers: tuple[Tensor, Tensor],
+    of_answers: Tensor,
+    rows: Tensor,
+    table: Tensor,
 ) -> Tensor:
-    """The loss of some rows; their logits are overwritten by its gradient with respect to them.
+    """The log of the sum of the exponentials of each row's logits, (c,).
 
-    One term is left out of the gradient, - eps / V, which is the same for every logit.
+    It is logit - log p of any token. The answer's logit is at hand. Where its p is rounded to 0,
+    the logit of the most probable token is made once more; on a GPU always, for to ask it would be
+    to wait for all that it has been given to do.
 
     Args:
-        logits: (c, V).
-        mean_logits: of each row, more exactly than from `logits`: (c, 1).
-        answers: the tokens to predict, (c, 1).
-        scratch: room for the softmax of r rows at a time, (r, V).
-        r_drop: weight of the disagreement between the two rows of a pair; 0 where rows are no
-            pairs.
-
-    Returns:
-        A scalar, the sum over the rows.
+        probabilities: (c, V).
+        answers: where in them the tokens to predict are.
+        of_answers: the logits of those, (c,).
+        rows: times `table` gave the logits, (c, d_model).
+        table: (V, d_model).
     """
-    of_answers = logits.gather(1, answers).to(scratch.dtype)  # (c, 1)
-    largest, largest_probability = torch.empty_like(of_answers), torch.empty_like(of_answers)
-    taken_off = of_answers.new_full((len(scratch), 1), eps - 1)
-    disagreement = of_answers.new_zeros(())
-    by_part = (
-        torch.split(x, len(scratch)) for x in (logits, answers, largest, largest_probability)
-    )
-    for part, part_answers, most, most_probable in zip(*by_part, strict=True):
-        numbers = scratch[: len(part)].copy_(part)  # (r, V)
-        torch.amax(numbers, 1, True, out=most)
-        probabilities = torch.softmax(numbers, -1, out=numbers)  # in their place
-        torch.amax(probabilities, 1, True, out=most_probable)
-        if r_drop:
-            log_sum = most - most_probable.log()
-            disagreement += add_disagreement(probabilities, part, log_sum, weight=r_drop)
-        # d loss / d logits = p - ((1 - eps) one-hot + eps / V)
-        probabilities.scatter_add_(1, part_answers, taken_off[: len(part)])
-        part.copy_(probabilities)
-    # log p = logit - log_sum; the largest p tells log_sum, for it is never rounded to 0.
-    log_sums = largest - largest_probability.log()  # (c, 1)
-    answer_logs = of_answers - log_sums  # (c, 1), log p of the answer
-    mean_logs = mean_logits - log_sums  # (c, 1), the mean of log p over all tokens
-    return disagreement - ((1 - eps) * answer_logs + eps * mean_logs).sum()
+    accurate = of_answers.dtype
+    of_softmax = probabilities[answers].to(accurate)
+    if of_softmax.device.type == "cpu" and of_softmax.min() >= torch.finfo(accurate).tiny:
+        return of_answers - of_softmax.log()
+    largest, likeliest = probabilities.max(1)  # (c,)
+    of_likeliest = (rows.to(accurate) * table[likeliest]).sum(1).to(rows.dtype)  # as they were
+    return of_likeliest - largest.to(accurate).log()

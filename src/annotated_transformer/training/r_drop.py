@@ -11,9 +11,12 @@ half of what the paper of R-Drop writes, so that alpha = 0 leaves the scale of a
 A step costs twice the time, and each batch twice the memory.
 """
 
+import torch
 from torch import Tensor
 
 from annotated_transformer.data import Batch
+
+IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache
 
 
 def twice(batch: Batch) -> Batch:
@@ -44,6 +47,35 @@ def disagreement(first: Tensor, second: Tensor) -> Tensor:
     return ((first_logs.exp() - second_logs.exp()) * (first_logs - second_logs)).sum(-1) / 2
 
 
+def softmax_and_disagreement(logits: Tensor, weight: float) -> tuple[Tensor, Tensor]:
+    """The softmax of pairs of rows and the gradient of their disagreement, in the logits' place.
+
+    It is made in float32 at least, on a CPU a few rows at a time.
+
+    Args:
+        logits: (2 * pairs, V), rows 2i and 2i + 1 of one position. Overwritten by their softmax
+            plus `weight` times the gradient of `disagreement` with respect to them.
+        weight: alpha.
+
+    Returns:
+        The log of the sum of the exponentials of each row, (2 * pairs,), and `weight` times the sum
+        of `disagreement` over the pairs.
+    """
+    rows, vocab_size = logits.shape
+    at_once = max(2, IN_CACHE // vocab_size // 2 * 2) if logits.device.type == "cpu" else rows
+    accurate = torch.promote_types(logits.dtype, torch.float32)
+    log_sums, weighted = [], torch.zeros((), dtype=accurate, device=logits.device)
+    for part in torch.split(logits, at_once):
+        exact = part.to(accurate)  # (r, V)
+        probabilities = exact.softmax(-1)
+        # logit - log p of any token; the largest p is never rounded to 0
+        log_sum = exact.amax(1, True) - probabilities.amax(1, True).log()  # (r, 1)
+        weighted += add_disagreement(probabilities, exact, log_sum, weight)
+        part.copy_(probabilities)
+        log_sums.append(log_sum.squeeze(1))
+    return torch.cat(log_sums), weighted
+
+
 def add_disagreement(
     probabilities: Tensor, logits: Tensor, log_sums: Tensor, weight: float
 ) -> Tensor:
@@ -63,8 +95,7 @@ def add_disagreement(
         A scalar, `weight` times the sum of `disagreement` over the pairs.
     """
     first, second = probabilities[::2], probabilities[1::2]  # (pairs, V)
-    accurate = logits.to(probabilities.dtype)
-    log_ratio = accurate[::2] - accurate[1::2] - (log_sums[::2] - log_sums[1::2])  # (pairs, V)
+    log_ratio = logits[::2] - logits[1::2] - (log_sums[::2] - log_sums[1::2])  # (pairs, V)
     forwards = (first * log_ratio).sum(1, True)  # (pairs, 1), KL(p_1 || p_2)
     backwards = -(second * log_ratio).sum(1, True)  # (pairs, 1), KL(p_2 || p_1)
     difference = first - second  # (pairs, V)
