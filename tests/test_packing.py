@@ -6,12 +6,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
-from annotated_transformer.attention import merge_heads, split_heads
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Batch, collate
 from annotated_transformer.likelihood import packed_teacher_forced, teacher_forced
-from annotated_transformer.packing import MULTIPLE, PackedRows
+from annotated_transformer.masks import padding_mask, target_mask
+from annotated_transformer.packing import MULTIPLE, PackedMask, PackedRows, packed_attention
 from annotated_transformer.training import step
 from annotated_transformer.training.step import Part, add_gradients, count_tokens
 from annotated_transformer.transformer import Transformer
@@ -23,14 +24,18 @@ SMALL = TransformerConfig(
 KINDS = {
     "the paper's": {},
     "norm first": {"norm": "pre"},
-    "three heads of unequal widths": {"num_heads": 3, "d_k": 4, "d_v": 5},
-    "additive": {"attention": "additive"},
+    "three heads of other widths": {"num_heads": 3, "d_k": 5, "d_v": 5},
     "biases": {"attention_bias": True},
     "learned positions": {"positions": "learned"},
     "no residual connections": {"residual": False},
-    "unscaled": {"attention": "dot-product"},
     "no norms": {"norm": "none"},
 }
+OTHER_ATTENTIONS = [
+    {"num_heads": 3, "d_k": 4, "d_v": 5},
+    {"attention": "additive"},
+    {"attention": "dot-product"},
+    {"attention_dropout": 0.1},
+]
 sentences = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 
 
@@ -71,39 +76,91 @@ def test_more_rows_than_one_multiple_agree_too():
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_rows_are_the_real_tokens_wherever_the_padding_stands(data):
-    batch, n = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 7))
+    batch, n = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 20))
     cells = st.lists(st.booleans(), min_size=batch * n, max_size=batch * n).filter(any)
     real = torch.tensor(data.draw(cells)).view(batch, n)
     rows = PackedRows(real, num_heads=2)
-    x = torch.randn(batch, n, 6, dtype=torch.float64, requires_grad=True)
-    packed = rows.take(x)
-    assert rows.count == real.sum()
+    tokens = torch.arange(batch * n).view(batch, n)
+    packed = rows.take(tokens)
+    count = rows.count
+    assert count == real.sum() < rows.rows == len(packed)
     assert rows.rows % MULTIPLE == 0
-    assert len(packed) == rows.rows
-    torch.testing.assert_close(packed[: rows.count], x[real])
-    heads = rows.to_heads(packed)
-    by_place = heads.transpose(1, 2)[real]  # (count, h, d_head)
-    torch.testing.assert_close(by_place, split_heads(x, 2).transpose(1, 2)[real])
-    again = rows.from_heads(split_heads(x, 2))
-    torch.testing.assert_close(again[: rows.count], x[real])
-    torch.testing.assert_close(merge_heads(heads)[real], x[real])
+    assert packed[:count].equal(tokens[real])
+    assert rows.positions[:count].equal(tokens[real] % n)
+    x = torch.randn(rows.rows, 3 * 2 * 5)  # three times, of two heads
+    heads = rows.to_heads(x, 3)
+    by_sentence = heads.view(3, rows.batch, 2, rows.width, 5)
+    for row, token in enumerate(packed[:count].tolist()):
+        of_row = x[row].view(3, 2, 5)
+        assert by_sentence[:, token // n, :, token % n].equal(of_row)
+    at_padding = torch.ones(rows.batch, rows.width, dtype=torch.bool)
+    at_padding[:batch, :n] = ~real
+    spare = by_sentence.permute(1, 3, 0, 2, 4)[at_padding]
+    assert spare.equal(x[-1].view(1, 3, 2, 5).expand_as(spare))
+    assert rows.from_heads(heads)[:count].equal(x[:count])
 
 
-def test_no_gradient_comes_from_padding_or_spare_rows():
-    """Whatever arrives there: a mask or a slice may leave numbers behind."""
+@pytest.mark.parametrize("lengths", [[3, 1, 2], [20, 18]])
+@pytest.mark.parametrize("of_one_side", [True, False])
+def test_the_gradients_of_packed_attention_are_those_that_differences_show(lengths, of_one_side):
+    """Of real rows, whatever arrives at spare ones."""
+    torch.manual_seed(0)
+    of_queries, of_keys = (
+        torch.arange(max(given)) < torch.tensor(given)[:, None]
+        for given in (lengths, lengths[::-1])
+    )
+    queries, keys = (PackedRows(real, num_heads=2) for real in (of_queries, of_keys))
+    if of_one_side:
+        mask = PackedMask(queries, queries, target_mask(of_queries.long(), pad_id=0))
+        given = [torch.randn(queries.count, 3 * 2 * 2, dtype=torch.float64)]
+    else:
+        mask = PackedMask(queries, keys, padding_mask(of_keys.long(), pad_id=0))
+        given = [
+            torch.randn(rows.count, k * 2 * 2).double() for rows, k in ((queries, 1), (keys, 2))
+        ]
+
+    def attend(*real: Tensor) -> Tensor:
+        filled = [torch.cat([x, torch.randn(spare_rows(x), x.size(1)).double()]) for x in real]
+        return packed_attention(filled[0], None if of_one_side else filled[1], mask)[
+            : queries.count
+        ]
+
+    def spare_rows(x: Tensor) -> int:
+        return (queries if len(x) == queries.count else keys).rows - len(x)
+
+    assert torch.autograd.gradcheck(attend, [x.requires_grad_() for x in given])
+
+
+def test_no_gradient_comes_from_spare_rows_and_none_goes_there():
     real = torch.tensor([[True, True, False], [True, False, False]])
     rows = PackedRows(real, num_heads=2)
-    x = torch.randn(2, 3, 4, requires_grad=True)
-    packed = rows.take(x)
-    (of_x,) = torch.autograd.grad(packed.sum(), x)
-    torch.testing.assert_close(of_x, real[..., None].expand(-1, -1, 4).float())
-    packed = torch.randn(rows.rows, 4, requires_grad=True)
-    (of_packed,) = torch.autograd.grad(rows.to_heads(packed).sum(), packed)
-    assert of_packed[: rows.count].eq(1).all()
-    assert of_packed[rows.count :].eq(0).all()
-    heads = torch.randn(2, 2, 3, 2, requires_grad=True)
-    (of_heads,) = torch.autograd.grad(rows.from_heads(heads).sum(), heads)
-    torch.testing.assert_close(of_heads, real[:, None, :, None].expand(-1, 2, -1, 2).float())
+    mask = PackedMask(rows, rows, target_mask(real.long(), pad_id=0))
+    own = torch.randn(rows.rows, 3 * 2 * 4, requires_grad=True)
+    heads = packed_attention(own, None, mask)
+    wanted = torch.randn_like(heads)
+    (expected,) = torch.autograd.grad(heads[: rows.count], own, wanted[: rows.count], True)
+    (got,) = torch.autograd.grad(heads, own, wanted)
+    assert got.equal(expected)
+    assert got[: rows.count, -8:].abs().min() > 0  # of the values
+    assert got[rows.count :].eq(0).all()
+
+
+@pytest.mark.parametrize("kind", OTHER_ATTENTIONS)
+def test_another_attention_than_the_papers_keeps_its_padding(kind):
+    model = Transformer(replace(SMALL, **kind))
+    settings = step.TrainingConfig(steps=1, precision="bf16")
+    assert not step.leaves_padding_out(settings, model)
+    with pytest.raises(ValueError, match="packed rows are for scaled dot-product attention"):
+        packed_teacher_forced(model, random_batch([3], [2]))
+
+
+def test_packed_keys_and_values_are_of_the_same_rows():
+    rows = PackedRows(torch.ones(1, 2, dtype=torch.bool), num_heads=2)
+    mask = PackedMask(rows, rows, torch.ones(1, 1, 1, 2, dtype=torch.bool))
+    x = torch.zeros(rows.rows, 16)
+    attention = Transformer(SMALL).encoder.layers[0].self_attention
+    with pytest.raises(ValueError, match="made from the same rows"):
+        attention(x, x, x.clone(), mask)
 
 
 @pytest.mark.parametrize(("precision", "packed"), [("bf16", True), ("fp32", False)])

@@ -10,9 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from annotated_transformer.packing import PackedMask
-
-SHORT_ROW = 16  # numbers below which PyTorch's softmax takes them one by one on a CPU
+from annotated_transformer.packing import SHORT_ROW, PackedMask, packed_attention
 
 
 def softmax(x: Tensor, dim: int = -1) -> Tensor:
@@ -119,6 +117,16 @@ def merge_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).reshape(batch, n, num_heads * d_head)
 
 
+def project(x: Tensor, *projections: nn.Linear) -> Tensor:
+    """What several linear layers make of the same x, side by side, by one product.
+
+    (rows, d_model) -> (rows, sum of their widths).
+    """
+    weights: list[Tensor] = [projection.weight for projection in projections]
+    biases: list[Tensor] = [each.bias for each in projections if each.bias is not None]
+    return functional.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
+
+
 class MultiHeadAttention(nn.Module):
     """Section 3.2.2: attention by `num_heads` heads at once, each in its own small space.
 
@@ -189,12 +197,21 @@ class MultiHeadAttention(nn.Module):
     def _forward_packed(
         self, query: Tensor, key: Tensor, value: Tensor, packed: PackedMask
     ) -> Tensor:
-        """`forward` for rows without padding, (rows, d_model)."""
-        queries = packed.queries.to_heads(self.query_projection(query))
-        keys = packed.keys.to_heads(self.key_projection(key))
-        values = packed.keys.to_heads(self.value_projection(value))
-        heads = self.attend(queries, keys, values, packed.mask)  # (batch, num_heads, n, d_v)
-        output: Tensor = self.output_projection(packed.queries.from_heads(heads))
+        """`forward` for rows without padding, (rows, d_model).
+
+        What reads the same rows is projected by one product: keys and values, and in self-attention
+        queries too.
+        """
+        if value is not key:
+            raise ValueError("packed rows: keys and values have to be made from the same rows.")
+        of_memory = self.key_projection, self.value_projection
+        if key is query:
+            own = project(query, self.query_projection, *of_memory)
+            heads = packed_attention(own, None, packed)
+        else:
+            own = project(query, self.query_projection)
+            heads = packed_attention(own, project(key, *of_memory), packed)
+        output: Tensor = self.output_projection(heads)
         return output
 
     def project_query(self, query: Tensor) -> Tensor:

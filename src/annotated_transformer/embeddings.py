@@ -44,10 +44,15 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.scale = math.sqrt(table.embedding_dim) if scaled else 1.0
 
-    def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
-        """(batch, n) -> (batch, n, d_model); `start` is the position of the first token."""
+    def forward(self, tokens: Tensor, start: int = 0, at: Tensor | None = None) -> Tensor:
+        """(batch, n) -> (batch, n, d_model); `start` is the position of the first token.
+
+        With `at`, the position of every token, both may have any shape: (rows,) -> (rows, d_model).
+        """
         x = self.scale * self.table(tokens)
-        if self.positions is not None:
+        if self.positions is not None and at is not None:
+            x = x + self.positions(int(at.max()) + 1, 0)[at]
+        elif self.positions is not None:
             x = x + self.positions(tokens.size(1), start)
         if torch.is_autocast_enabled(x.device.type):  # or every product would convert x for itself
             x = x.to(torch.get_autocast_dtype(x.device.type))

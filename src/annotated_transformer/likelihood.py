@@ -14,7 +14,7 @@ from torch import Tensor
 from annotated_transformer.data import EncodedSplit, batches_of
 from annotated_transformer.errors import CallError
 from annotated_transformer.masks import padding_mask, target_mask
-from annotated_transformer.packing import PackedMask, PackedRows
+from annotated_transformer.packing import PackedMask, PackedRows, can_be_packed
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 ROWS_PER_PROJECTION = 1024  # the logits of a whole batch would be hundreds of megabytes
@@ -72,17 +72,25 @@ def packed_teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Ten
 
     Returns:
         As `teacher_forced`.
+
+    Raises:
+        ValueError: for a model whose attention is another than the paper's.
     """
+    if not can_be_packed(model.config):
+        raise ValueError(
+            "packed rows are for scaled dot-product attention without dropout on its weights and "
+            f"with d_k = d_v, not for {model.config}."
+        )
     pad_id, num_heads = model.config.pad_id, model.config.num_heads
     src, tgt = batch.src.to(model.device), batch.tgt.to(model.device)
     given, labels = tgt[:, :-1], tgt[:, 1:]  # (batch, n_tgt): what the decoder reads, and predicts
     source = PackedRows(src != pad_id, num_heads)
     target = PackedRows(labels != pad_id, num_heads)
     src_mask, tgt_mask = padding_mask(src, pad_id), target_mask(labels, pad_id)
-    x = source.take(model.source_embedding(src))
+    x = model.source_embedding(source.take(src), at=source.positions)  # (source rows, d_model)
     memory = model.encoder(x, PackedMask(source, source, src_mask))  # (source rows, d_model)
-    x = target.take(model.target_embedding(given))
-    hidden = model.decoder(  # (target rows, d_model)
+    x = model.target_embedding(target.take(given), at=target.positions)  # (target rows, d_model)
+    hidden = model.decoder(
         x, memory, PackedMask(target, source, src_mask), PackedMask(target, target, tgt_mask)
     )
     return hidden[: target.count], labels[labels != pad_id]

@@ -4,23 +4,39 @@ Everything in a layer but attention treats each position alone, so padding can s
 (batch, n, d_model) becomes (rows, d_model), the real tokens one after the other. Attention puts
 them back into sentences for as long as it takes, while it hands the features to its heads.
 
-A few rows more than tokens are taken, so that their number is a multiple of 128. On a CPU oneDNN,
-which multiplies the matrices, prepares anew for each shape; that costs more than some spare rows.
+A few rows more than tokens are taken, so that their number is a multiple of 128, and inside
+attention a few sentences and positions more. On a CPU oneDNN, which multiplies the matrices,
+prepares anew for each shape; that costs more than what is computed for nobody.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from annotated_transformer.config import TransformerConfig
+
 MULTIPLE = 128  # of rows
+SENTENCES, POSITIONS = 16, 4  # multiples of those inside attention
+SHORT_ROW = 16  # numbers below which PyTorch's softmax takes them one by one on a CPU
+
+
+def can_be_packed(config: TransformerConfig) -> bool:
+    """Whether `packed_attention` computes the attention of such a model."""
+    d_k, d_v = config.head_widths
+    return config.attention == "scaled-dot-product" and d_k == d_v and config.attention_dropout == 0
+
+
+def up_to_multiple(number: int, of: int) -> int:
+    """The smallest multiple that is no less."""
+    return -(-number // of) * of
 
 
 class PackedRows:
     """Which rows of a packed batch are which positions of the padded one.
 
-    The rows are the real tokens in their order, and behind them spare ones, which nobody reads.
+    The rows are the real tokens in their order, and behind them spare ones, at least one: copies of
+    the first token, which nobody reads.
 
     Args:
         real: bool (batch, n), False at padding; not empty.
@@ -29,105 +45,157 @@ class PackedRows:
     Attributes:
         count: how many rows are real tokens.
         rows: how many rows there are.
+        positions: where in its sentence each row's token stands, (rows,).
+        batch: how many sentences are put together again, some of them empty.
+        width: how many positions each of them gets.
     """
 
     def __init__(self, real: Tensor, num_heads: int) -> None:
-        self.batch, self.n = real.shape
+        sentences, n = real.shape
         self.num_heads = num_heads
+        self.batch = up_to_multiple(sentences, SENTENCES)
+        self.width = up_to_multiple(max(n, SHORT_ROW), POSITIONS)
         places = real.flatten().nonzero().squeeze(1)  # (count,)
         self.count = places.size(0)
-        self.rows = -(-self.count // MULTIPLE) * MULTIPLE
-        spare = places[:1].expand(self.rows - self.count)  # any place will do
-        self._place_of_row = torch.cat([places, spare])  # (rows,)
-        row = real.flatten().cumsum(0).sub_(1).clamp_min_(0)  # padding takes the row before it
-        self._row_of_place = row  # (batch * n,)
-        self._padding = (~real).flatten().nonzero().squeeze(1)  # places
-        # The same, where each row is cut into one for each head, and places are in (batch, h, n).
-        self._head = torch.arange(num_heads, device=real.device)
-        cut = row.view(self.batch, 1, self.n) * num_heads + self._head[:, None]  # (batch, h, n)
-        self._cut_row_of_place = cut.flatten()
-        self._place_of_cut_row = self._in_heads(self._place_of_row)  # (rows * h,)
-        self._padding_in_heads = self._in_heads(self._padding)
+        self.rows = up_to_multiple(self.count + 1, MULTIPLE)
+        self._places = torch.cat([places, places[:1].expand(self.rows - self.count)])  # (rows,)
+        self._sentences, self.positions = self._places // n, self._places % n
+        of_places = places.new_full((self.batch, self.width), self.rows - 1)  # a spare one
+        real_rows = torch.arange(self.count, device=places.device)
+        of_places[self._sentences[: self.count], self.positions[: self.count]] = real_rows
+        self._rows_of_places = of_places
+        self._indices: dict[int, tuple[Tensor, Tensor]] = {}
 
-    def _in_heads(self, places: Tensor) -> Tensor:
-        """From places in (batch, n) to those in (batch, h, n), for each head; (places * h,)."""
-        sentence, position = places // self.n, places % self.n
-        in_heads = (sentence[:, None] * self.num_heads + self._head) * self.n + position[:, None]
-        return in_heads.flatten()
+    def take(self, tokens: Tensor) -> Tensor:
+        """(batch, n) -> (rows,)."""
+        return tokens.flatten()[self._places]
 
-    def take(self, x: Tensor) -> Tensor:
-        """(batch, n, d_model) -> (rows, d_model)."""
-        packed: Tensor = _Gather.apply(  # type: ignore[no-untyped-call]
-            x.flatten(0, 1), self._place_of_row, self._row_of_place, self._padding
-        )
-        return packed
+    def to_heads(self, x: Tensor, times: int) -> Tensor:
+        """(rows, times * h * d) -> (times, batch * h, width, d); padding gets the last spare row.
 
-    def to_heads(self, x: Tensor) -> Tensor:
-        """(rows, h * d_head) -> (batch, h, n, d_head); a copy of some row stands at padding.
-
-        As a key it has to be hidden by a mask; what it gives as a query, `from_heads` leaves out.
-        No gradient flows back from there.
+        `times` is 3 for queries, keys and values side by side.
         """
-        cut = x.view(self.rows * self.num_heads, x.size(1) // self.num_heads)
-        spare = slice(self.count * self.num_heads, None)
-        heads: Tensor = _Gather.apply(  # type: ignore[no-untyped-call]
-            cut, self._cut_row_of_place, self._place_of_cut_row, spare
-        )
-        return heads.view(self.batch, self.num_heads, self.n, -1)
+        pieces = x.view(self.rows * times * self.num_heads, -1)
+        heads = pieces.index_select(0, self._pieces_and_places(times)[0])
+        return heads.view(times, self.batch * self.num_heads, self.width, -1)
 
     def from_heads(self, heads: Tensor) -> Tensor:
-        """(batch, h, n, d_head) -> (rows, h * d_head), the heads side by side."""
-        cut: Tensor = _Gather.apply(  # type: ignore[no-untyped-call]
-            heads.flatten(0, 2),
-            self._place_of_cut_row,
-            self._cut_row_of_place,
-            self._padding_in_heads,
-        )
-        return cut.view(self.rows, self.num_heads * heads.size(-1))
+        """(times, batch * h, width, d) -> (rows, times * h * d), what is at padding left out."""
+        pieces = heads.flatten(0, 2).index_select(0, self._pieces_and_places(len(heads))[1])
+        return pieces.view(self.rows, -1)
+
+    def gradient_from_heads(self, heads: Tensor) -> Tensor:
+        """`from_heads` for gradients: those of spare rows are zero."""
+        gradient = self.from_heads(heads)
+        gradient[self.count :] = 0
+        return gradient
+
+    def _pieces_and_places(self, times: int) -> tuple[Tensor, Tensor]:
+        """For each place in heads its piece of a row, and for each piece its place; both flat."""
+        if times not in self._indices:
+            of_times = torch.arange(times, device=self.positions.device)[:, None]  # (times, 1)
+            of_heads = torch.arange(self.num_heads, device=self.positions.device)  # (h,)
+            piece = of_times * self.num_heads + of_heads  # (times, h), its number within a row
+            # (times, batch, h, width)
+            pieces = self._rows_of_places[:, None] * piece.numel() + piece[:, None, :, None]
+            sentence = of_times * self.batch + self._sentences[:, None, None]  # (rows, times, 1)
+            head = sentence * self.num_heads + of_heads  # (rows, times, h)
+            places = head * self.width + self.positions[:, None, None]
+            self._indices[times] = pieces.flatten(), places.flatten()
+        return self._indices[times]
 
 
-@dataclass(frozen=True)
 class PackedMask:
     """Who may attend to whom, where queries and keys are rows of packed batches.
 
-    Attributes:
+    Args:
         queries: of the side that attends.
         keys: of the side that is attended to.
-        mask: bool, as in `scaled_dot_product_attention`, for the padded batch. It hides all keys
-            that are padding from every query that is none.
+        mask: bool, as in `scaled_dot_product_attention`, for the padded batch: (batch, 1, n_queries
+            or 1, n_keys). It hides all keys that are padding.
     """
 
-    queries: PackedRows
-    keys: PackedRows
-    mask: Tensor | None
+    def __init__(self, queries: PackedRows, keys: PackedRows, mask: Tensor) -> None:
+        self.queries, self.keys = queries, keys
+        self._mask = mask
+        self._bias: Tensor | None = None
+
+    def bias(self, like: Tensor) -> Tensor:
+        """0 where a query may attend to a key and -inf elsewhere, (batch * h, width, width).
+
+        A query that may attend to nothing is padding. It attends to all, for nobody reads it.
+        """
+        if self._bias is None or self._bias.dtype != like.dtype:
+            sentences, _, of_queries, n_keys = self._mask.shape
+            rows = slice(None) if of_queries == 1 else slice(of_queries)
+            shown = self._mask.new_zeros(self.keys.batch, 1, self.queries.width, self.keys.width)
+            shown[:sentences, :, rows, :n_keys] = self._mask
+            shown |= ~shown.any(-1, keepdim=True)
+            bias = like.new_zeros(shown.shape).masked_fill_(~shown, float("-inf"))
+            self._bias = bias.expand(-1, self.queries.num_heads, -1, -1).flatten(0, 1)
+        return self._bias
 
 
-class _Gather(torch.autograd.Function):
-    """Rows of x by their numbers, where those that anybody reads are taken once.
+def packed_attention(own: Tensor, memory: Tensor | None, mask: PackedMask) -> Tensor:
+    """Equation 1 in every head, from packed rows to packed rows.
 
-    So the way back gathers too. PyTorch's own adds each gradient to where it came from, one by one.
+    Args:
+        own: queries (rows, h * d_k), or where `memory` is None (rows, 3 * h * d_k): the queries of
+            all heads, then their keys, then their values.
+        memory: the keys and then the values of the other side, (its rows, 2 * h * d_k).
+        mask: of both sides.
+
+    Returns:
+        (rows, h * d_k), the heads side by side.
+    """
+    heads: Tensor = _PackedAttention.apply(own, memory, mask)  # type: ignore[no-untyped-call]
+    return heads
+
+
+class _PackedAttention(torch.autograd.Function):
+    """The products in the precision of what is given, the softmax in float32 at least.
+
+    Both ways are written by hand: on a CPU and for short sentences half of the time of attention
+    would go to operations between the products that can be left out.
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, index: Tensor, inverse: Tensor, unread: Tensor | slice
-    ) -> Tensor:
-        """x.index_select(0, index).
-
-        Args:
-            inverse: for each row of x, where it is in the result.
-            unread: rows of x that are not in the result, or whose copies nobody reads; they get no
-                gradient, whatever `inverse` says of them.
-        """
-        ctx.inverse, ctx.unread = inverse, unread
-        return x.index_select(0, index)
+    def forward(ctx: Any, own: Tensor, memory: Tensor | None, mask: PackedMask) -> Tensor:
+        if memory is None:
+            query, key, value = mask.queries.to_heads(own, 3)  # (batch * h, width, d_k) each
+        else:
+            (query,), (key, value) = mask.queries.to_heads(own, 1), mask.keys.to_heads(memory, 2)
+        scale = query.size(-1) ** -0.5
+        scores = torch.baddbmm(mask.bias(query), query, key.transpose(1, 2), alpha=scale)
+        accurate = torch.promote_types(scores.dtype, torch.float32)
+        weights = scores.softmax(-1, dtype=accurate).to(query.dtype)  # (batch * h, width, width)
+        ctx.save_for_backward(query, key, value, weights)
+        ctx.mask, ctx.scale, ctx.of_one_side = mask, scale, memory is None
+        return mask.queries.from_heads((weights @ value)[None])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = gradients
-        of_x = gradient.index_select(0, ctx.inverse)
-        if isinstance(ctx.unread, slice):
-            of_x[ctx.unread] = 0.0
-        else:
-            of_x.index_fill_(0, ctx.unread, 0.0)
-        return of_x, None, None, None
+        query, key, value, weights = ctx.saved_tensors
+        queries, keys = ctx.mask.queries, ctx.mask.keys
+        if gradient[queries.count :].any():  # nobody reads spare rows, whoever says so
+            gradient = gradient.clone()
+            gradient[queries.count :] = 0
+        (of_heads,) = queries.to_heads(gradient.contiguous(), 1)  # (batch * h, width, d_k)
+        of_weights = of_heads @ value.transpose(1, 2)  # (batch * h, width, width)
+        accurate = torch.promote_types(weights.dtype, torch.float32)
+        of_scores = torch.ops.aten._softmax_backward_data(
+            of_weights.to(accurate), weights.to(accurate), -1, accurate
+        ).to(weights.dtype)
+        of_own = query.new_empty(3 if ctx.of_one_side else 1, *query.shape)
+        of_keys = of_own[1:] if ctx.of_one_side else key.new_empty(2, *key.shape)  # and of values
+        _scaled_product(of_scores, key, ctx.scale, of_own[0])
+        _scaled_product(of_scores.transpose(1, 2), query, ctx.scale, of_keys[0])
+        torch.bmm(weights.transpose(1, 2), of_heads, out=of_keys[1])
+        of_memory = None if ctx.of_one_side else keys.gradient_from_heads(of_keys)
+        return queries.gradient_from_heads(of_own), of_memory, None
+
+
+def _scaled_product(first: Tensor, second: Tensor, scale: float, room: Tensor) -> None:
+    """scale * first @ second into `room`, (batch * h, ...) each."""
+    torch.baddbmm(room, first, second, beta=0, alpha=scale, out=room)

@@ -15,6 +15,7 @@ import torch
 from annotated_transformer.data import Batch, EncodedSplit, make_batch
 from annotated_transformer.data.token_store import lengths_of
 from annotated_transformer.likelihood import packed_teacher_forced, teacher_forced
+from annotated_transformer.packing import can_be_packed
 from annotated_transformer.training.label_smoothing import projected_label_smoothing_loss
 from annotated_transformer.training.r_drop import in_pairs, twice
 from annotated_transformer.training.settings import TrainingConfig
@@ -124,7 +125,7 @@ def leaves_padding_out(settings: TrainingConfig, model: Transformer) -> bool:
     repeated to the bit.
     """
     in_bf16_on_cpu = settings.precision == "bf16" and model.device.type == "cpu"
-    return in_bf16_on_cpu and not settings.compile
+    return in_bf16_on_cpu and not settings.compile and can_be_packed(model.config)
 
 
 def seed_dropout(seed: int, part: Part) -> None:
