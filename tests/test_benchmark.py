@@ -170,13 +170,13 @@ def test_the_share_is_of_the_models_operations_and_nobody_takes_a_step_more(
         return 2.0, step(indices)
 
     monkeypatch.setattr(benchmark_training, "timed", two_seconds)
-    report = measure_training("tiny", split, 300, 512, 1, CPU)
-    rounds = benchmark_training.WARM_UP + 1
+    report = measure_training("tiny", split, 300, 512, 1, CPU, warm_up=2)
+    rounds = 2 + 1
     for who in ((OURS, "fp32"), (OURS, "bf16"), ("theirs", "fp32")):
         assert len([one for one in taken if one[:2] == who]) == rounds
     operations = step_operations(SMALL, real_sizes(split, taken[-1][2]))
     assert report.operations == operations
-    assert report.share_of_peak == {"fp32": operations / 2e6, "bf16": operations / 2e6}
+    assert report.share_of_peak == {OURS: {"fp32": operations / 2e6, "bf16": operations / 2e6}}
 
 
 def test_ratio_is_that_of_each_round() -> None:
@@ -198,7 +198,11 @@ def test_report_has_everybody(split: EncodedSplit, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setitem(PEERS, "Fairseq", not_installed)
     said: list[int] = []
-    report = measure_training("tiny", split, 300, 512, 2, CPU, lambda done, of: said.append(done))
+
+    def progress(done: int, of: int) -> None:
+        said.append(done)
+
+    report = measure_training("tiny", split, 300, 512, 2, CPU, progress, warm_up=2)
     assert {speed.name for speed in report.speeds} == {OURS, OURS_BYTE_DROPOUT, *PEERS} - {
         "Fairseq"
     }
@@ -207,10 +211,12 @@ def test_report_has_everybody(split: EncodedSplit, monkeypatch: pytest.MonkeyPat
     best = report.best_of(OURS)
     assert best.ours_is == 1.0
     assert all(speed.tokens_per_second > 0 for speed in report.speeds)
-    assert set(report.share_of_peak) == {"fp32", "bf16"}
+    assert set(report.share_of_peak) == {OURS, OURS_BYTE_DROPOUT}
+    assert all(set(shares) == {"fp32", "bf16"} for shares in report.share_of_peak.values())
     assert best.name == OURS
     text = "\n".join(benchmark_training.as_text(report))
     assert text.count("this row is its best") == 1
+    assert text.count("GFLOP/s") == 4
     for name in (OURS, OURS_BYTE_DROPOUT):
         assert f"  {name:42}fp32" in text
     assert "Fairseq" in text
@@ -236,7 +242,7 @@ def test_the_best_precision_is_that_of_the_most_tokens_a_second(
 
     monkeypatch.setattr(benchmark_training, "timed", timed)
     monkeypatch.setattr(benchmark_training, "count_tokens", lambda *_: (0, 1000))
-    report = measure_training("tiny", split, 300, 512, 2, CPU)
+    report = measure_training("tiny", split, 300, 512, 2, CPU, warm_up=2)
     best = report.best_of(OURS)
     assert (best.precision, best.ours_is) == ("fp32", 1.0)
     assert best.tokens_per_second == pytest.approx((1000 + 1000 / 3) / 2)

@@ -37,6 +37,7 @@ OTHER_ATTENTIONS = [
     {"attention_dropout": 0.1},
 ]
 sentences = st.lists(st.integers(1, 9), min_size=1, max_size=6)
+longer = st.lists(st.integers(1, 25), min_size=1, max_size=18)
 
 
 def random_batch(source: list[int], target: list[int]) -> Batch:
@@ -65,6 +66,12 @@ def test_packed_and_padded_agree_in_values_and_gradients(source, target, kind):
     torch.manual_seed(1)
     model = Transformer(replace(SMALL, **KINDS[kind])).double()
     assert_both_agree(model, random_batch(source, target))
+
+
+@settings(max_examples=25, deadline=None)
+@given(longer, longer)
+def test_sides_of_other_widths_agree_too(source, target):
+    assert_both_agree(Transformer(SMALL).double(), random_batch(source, target))
 
 
 def test_more_rows_than_one_multiple_agree_too():
@@ -100,15 +107,15 @@ def test_rows_are_the_real_tokens_wherever_the_padding_stands(data):
     assert rows.from_heads(heads)[:count].equal(x[:count])
 
 
-@pytest.mark.parametrize("lengths", [[3, 1, 2], [20, 18]])
+@pytest.mark.parametrize("lengths", [([3, 1, 2], [1, 2, 4]), ([2, 3], [20, 18])])
 @pytest.mark.parametrize("of_one_side", [True, False])
 def test_the_gradients_of_packed_attention_are_those_that_differences_show(lengths, of_one_side):
-    """Of real rows, whatever arrives at spare ones."""
+    """Of real rows, whatever stands in spare ones."""
     torch.manual_seed(0)
     of_queries, of_keys = (
-        torch.arange(max(given)) < torch.tensor(given)[:, None]
-        for given in (lengths, lengths[::-1])
+        torch.arange(max(given)) < torch.tensor(given)[:, None] for given in lengths
     )
+    assert of_queries.sum() != of_keys.sum()
     queries, keys = (PackedRows(real, num_heads=2) for real in (of_queries, of_keys))
     if of_one_side:
         mask = PackedMask(queries, queries, target_mask(of_queries.long(), pad_id=0))
@@ -152,6 +159,25 @@ def test_another_attention_than_the_papers_keeps_its_padding(kind):
     assert not step.leaves_padding_out(settings, model)
     with pytest.raises(ValueError, match="packed rows are for scaled dot-product attention"):
         packed_teacher_forced(model, random_batch([3], [2]))
+
+
+def test_what_has_no_token_cannot_be_packed():
+    model = Transformer(SMALL)
+    with pytest.raises(ValueError, match="a source without a token cannot be attended to"):
+        packed_teacher_forced(model, random_batch([3, 0], [2, 2]))
+    with pytest.raises(ValueError, match="no real token among the rows"):
+        packed_teacher_forced(model, random_batch([3, 1], [0, 0]))
+
+
+def test_packed_attention_has_one_derivative():
+    """Its way back is written by hand: a second one would fail obscurely, so it is refused."""
+    rows = PackedRows(torch.ones(1, 2, dtype=torch.bool), num_heads=2)
+    mask = PackedMask(rows, rows, torch.ones(1, 1, 1, 2, dtype=torch.bool))
+    own = torch.randn(rows.rows, 3 * 2 * 2, requires_grad=True)
+    heads = packed_attention(own, None, mask)
+    (gradient,) = torch.autograd.grad(heads.square().sum(), own, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
 
 
 def test_packed_keys_and_values_are_of_the_same_rows():

@@ -1,7 +1,8 @@
 """Attention (section 3.2): scaled dot-product attention and multi-head attention.
 
 Two functions compute the same thing. `scaled_dot_product_attention` is written to be read and
-returns the weights; `fused_attention` is what training runs. A test holds them together.
+returns the weights; `fused_attention` is what training runs, but for bfloat16 on a CPU, where
+`packing.packed_attention` leaves the padding out too. Tests hold all three together.
 """
 
 import math
@@ -200,7 +201,7 @@ class MultiHeadAttention(nn.Module):
         """`forward` for rows without padding, (rows, d_model).
 
         What reads the same rows is projected by one product: keys and values, and in self-attention
-        queries too.
+        queries too. The weights are not recorded.
         """
         if value is not key:
             raise ValueError("packed rows: keys and values have to be made from the same rows.")
@@ -209,8 +210,8 @@ class MultiHeadAttention(nn.Module):
             own = project(query, self.query_projection, *of_memory)
             heads = packed_attention(own, None, packed)
         else:
-            own = project(query, self.query_projection)
-            heads = packed_attention(own, project(key, *of_memory), packed)
+            memory = project(key, *of_memory)
+            heads = packed_attention(self.query_projection(query), memory, packed)
         output: Tensor = self.output_projection(heads)
         return output
 

@@ -47,7 +47,7 @@ class Embedding(nn.Module):
     def forward(self, tokens: Tensor, start: int = 0, at: Tensor | None = None) -> Tensor:
         """(batch, n) -> (batch, n, d_model); `start` is the position of the first token.
 
-        With `at`, the position of every token, both may have any shape: (rows,) -> (rows, d_model).
+        With `at`, the position of every token, (rows,) -> (rows, d_model); `start` does not count.
         """
         x = self.scale * self.table(tokens)
         if self.positions is not None and at is not None:

@@ -68,22 +68,26 @@ def teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Te
 def packed_teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
     """What `teacher_forced` gives, with padding left out of every layer (`packing`).
 
-    Padding has to stand at the end of a target, as `make_batch` has it.
+    Padding has to stand at the end of a target, as `make_batch` has it, and every source has to
+    have a token.
 
     Returns:
         As `teacher_forced`.
 
     Raises:
-        ValueError: for a model whose attention is another than the paper's.
+        ValueError: for a model that `can_be_packed` refuses, for an empty source, and where no
+            target has a token.
     """
     if not can_be_packed(model.config):
         raise ValueError(
-            "packed rows are for scaled dot-product attention without dropout on its weights and "
-            f"with d_k = d_v, not for {model.config}."
+            "packed rows are for scaled dot-product attention with d_k = d_v and no dropout on its "
+            "weights; take teacher_forced for this model."
         )
     pad_id, num_heads = model.config.pad_id, model.config.num_heads
     src, tgt = batch.src.to(model.device), batch.tgt.to(model.device)
     given, labels = tgt[:, :-1], tgt[:, 1:]  # (batch, n_tgt): what the decoder reads, and predicts
+    if not (src != pad_id).any(1).all():
+        raise ValueError("a source without a token cannot be attended to; leave its pair out.")
     source = PackedRows(src != pad_id, num_heads)
     target = PackedRows(labels != pad_id, num_heads)
     src_mask, tgt_mask = padding_mask(src, pad_id), target_mask(labels, pad_id)

@@ -13,12 +13,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from annotated_transformer.config import TransformerConfig
 
 MULTIPLE = 128  # of rows
 SENTENCES, POSITIONS = 16, 4  # multiples of those inside attention
-SHORT_ROW = 16  # numbers below which PyTorch's softmax takes them one by one on a CPU
+SHORT_ROW = (
+    16  # numbers below which PyTorch's softmax takes them one by one on a CPU; see `attention`
+)
 
 
 def can_be_packed(config: TransformerConfig) -> bool:
@@ -39,7 +42,7 @@ class PackedRows:
     the first token, which nobody reads.
 
     Args:
-        real: bool (batch, n), False at padding; not empty.
+        real: bool (batch, n), False at padding.
         num_heads: h of the attention that the rows will meet.
 
     Attributes:
@@ -48,6 +51,9 @@ class PackedRows:
         positions: where in its sentence each row's token stands, (rows,).
         batch: how many sentences are put together again, some of them empty.
         width: how many positions each of them gets.
+
+    Raises:
+        ValueError: if no token is real.
     """
 
     def __init__(self, real: Tensor, num_heads: int) -> None:
@@ -57,6 +63,8 @@ class PackedRows:
         self.width = up_to_multiple(max(n, SHORT_ROW), POSITIONS)
         places = real.flatten().nonzero().squeeze(1)  # (count,)
         self.count = places.size(0)
+        if not self.count:
+            raise ValueError("there is no real token among the rows to be packed.")
         self.rows = up_to_multiple(self.count + 1, MULTIPLE)
         self._places = torch.cat([places, places[:1].expand(self.rows - self.count)])  # (rows,)
         self._sentences, self.positions = self._places // n, self._places % n
@@ -123,7 +131,7 @@ class PackedMask:
     def bias(self, like: Tensor) -> Tensor:
         """0 where a query may attend to a key and -inf elsewhere, (batch * h, width, width).
 
-        A query that may attend to nothing is padding. It attends to all, for nobody reads it.
+        A query that may attend to nothing has to be padding. It attends to all; nobody reads it.
         """
         if self._bias is None or self._bias.dtype != like.dtype:
             sentences, _, of_queries, n_keys = self._mask.shape
@@ -174,13 +182,14 @@ class _PackedAttention(torch.autograd.Function):
         return mask.queries.from_heads((weights @ value)[None])
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (gradient,) = gradients
         query, key, value, weights = ctx.saved_tensors
         queries, keys = ctx.mask.queries, ctx.mask.keys
-        if gradient[queries.count :].any():  # nobody reads spare rows, whoever says so
+        if gradient[-1].any():  # the spare row that stands at padding: nobody has read it
             gradient = gradient.clone()
-            gradient[queries.count :] = 0
+            gradient[-1] = 0
         (of_heads,) = queries.to_heads(gradient.contiguous(), 1)  # (batch * h, width, d_k)
         of_weights = of_heads @ value.transpose(1, 2)  # (batch * h, width, width)
         accurate = torch.promote_types(weights.dtype, torch.float32)

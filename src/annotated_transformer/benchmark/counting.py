@@ -189,7 +189,7 @@ def memory(
 
     "loss" is what the loss needs. With all logits at once five matrices of their size live
     together, in float32 (`label_smoothing_loss` and its gradient). In chunks it is the logits of
-    one chunk, their softmax, and three tables for the gradient of the projection.
+    one chunk and three tables for the gradient of the projection.
 
     Args:
         item: bytes of an activation: 4 in float32, 2 under bfloat16 autocast (roughly: on a GPU

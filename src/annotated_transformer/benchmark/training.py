@@ -13,7 +13,13 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.benchmark.contestants import OURS, PRECISIONS, Contestant, line_up
+from annotated_transformer.benchmark.contestants import (
+    OURS,
+    OURS_BYTE_DROPOUT,
+    PRECISIONS,
+    Contestant,
+    line_up,
+)
 from annotated_transformer.benchmark.counting import real_sizes, step_operations
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, token_batches
@@ -21,7 +27,7 @@ from annotated_transformer.training.devices import matrix_rate, wait_for
 from annotated_transformer.training.settings import Precision
 from annotated_transformer.training.step import Part, count_tokens
 
-WARM_UP = 2  # rounds that do not count
+WARM_UP = 10  # rounds that do not count; of the shapes in the next ones many have been seen then
 
 Progress = Callable[[int, int], None]  # rounds done, and of how many
 
@@ -57,25 +63,27 @@ class TrainingReport:
         preset: the model's name.
         parameters: of our model.
         max_tokens: the budget of a batch, a side.
+        warm_up: rounds before those that count.
         rounds: that count.
         speeds: of everybody.
         missing: peers that are not installed.
         operations: of our model in a step, padding not counted (`counting.step_operations`), the
             median.
         peak: by precision, the rate of a large matrix product, in operations a second, the median.
-        share_of_peak: by precision, operations of the model over the time of our step and that
-            peak, the median of the rounds.
+        share_of_peak: by precision of this package's own rows, operations of the model over the
+            time of our step and that peak, the median of the rounds.
     """
 
     preset: str
     parameters: int
     max_tokens: int
+    warm_up: int
     rounds: int
     speeds: list[Speed]
     missing: list[str]
     operations: float
     peak: dict[str, float]
-    share_of_peak: dict[str, float]
+    share_of_peak: dict[str, dict[str, float]]
 
     def best_of(self, name: str) -> Speed:
         """A contestant in its faster precision. Raises ValueError for one that is not there."""
@@ -95,6 +103,7 @@ def measure_training(
     device: torch.device,
     progress: Progress | None = None,
     compiled: bool = False,
+    warm_up: int = WARM_UP,
 ) -> TrainingReport:
     """Let everybody train on the same batches, one batch a round.
 
@@ -107,6 +116,7 @@ def measure_training(
         device: where to compute.
         progress: told after each round.
         compiled: whether everybody takes part once more by torch.compile.
+        warm_up: how many rounds go before those.
     """
     config = TransformerConfig.preset(preset, vocab_size)
     contestants, missing = line_up(config, split, device, compiled)
@@ -117,7 +127,7 @@ def measure_training(
     losses: dict[tuple[str, Precision], float] = {}
     peaks: dict[Precision, list[float]] = {precision: [] for precision in PRECISIONS}
     tokens, operations = [], []
-    for number in range(WARM_UP + rounds):
+    for number in range(warm_up + rounds):
         indices = batches[number % len(batches)]
         turn = number % len(contestants)  # whoever begins has the cold caches
         for one in contestants[turn:] + contestants[:turn]:
@@ -129,8 +139,8 @@ def measure_training(
         operations.append(step_operations(config, real_sizes(split, indices)))
         tokens.append(count_tokens(split, [Part(list(indices), 0, 0)])[1])
         if progress is not None:
-            progress(number + 1, WARM_UP + rounds)
-    counted = slice(WARM_UP, None)
+            progress(number + 1, warm_up + rounds)
+    counted = slice(warm_up, None)
     ours = max(
         (seconds[OURS, precision][counted] for precision in PRECISIONS),
         key=lambda taken: rate_of(tokens[counted], taken),
@@ -139,6 +149,7 @@ def measure_training(
         preset,
         config.count_parameters(),
         max_tokens,
+        warm_up,
         rounds,
         [
             speed_of(one, seconds[key][counted], ours, tokens[counted], losses[key])
@@ -149,16 +160,20 @@ def measure_training(
         statistics.median(operations[counted]),
         {precision: statistics.median(found[counted]) for precision, found in peaks.items()},
         {
-            precision: statistics.median(
-                count / took / peak
-                for count, took, peak in zip(
-                    operations[counted],
-                    seconds[OURS, precision][counted],
-                    peaks[precision][counted],
-                    strict=True,
+            name: {
+                precision: statistics.median(
+                    count / took / peak
+                    for count, took, peak in zip(
+                        operations[counted],
+                        seconds[name, precision][counted],
+                        peaks[precision][counted],
+                        strict=True,
+                    )
                 )
-            )
-            for precision in PRECISIONS
+                for precision in PRECISIONS
+            }
+            for name in (OURS, OURS_BYTE_DROPOUT)
+            if (name, PRECISIONS[0]) in seconds
         },
     )
 
@@ -204,7 +219,8 @@ def as_text(report: TrainingReport) -> list[str]:
     """The report for people."""
     lines = [
         f"{report.preset}: {report.parameters:,} parameters, batches of at most "
-        f"{report.max_tokens:,} tokens a side, {report.rounds} rounds",
+        f"{report.max_tokens:,} tokens a side, {report.rounds} rounds after {report.warm_up} that "
+        "do not count",
         f"  {'':42}{'':6}{'tokens/s':>9}   this package is",
     ]
     for speed in report.speeds:
@@ -215,9 +231,9 @@ def as_text(report: TrainingReport) -> list[str]:
             f"  {speed.name:42}{speed.precision:6}{speed.tokens_per_second:9,.0f}   {ratio}"
         )
     lines += [f"  {name:42}not installed" for name in report.missing]
-    for precision, share in report.share_of_peak.items():
-        lines.append(
-            f"  operations of the model, without padding, {precision}: {100 * share:.0f} % of this "
-            f"machine's peak of {report.peak[precision] / 1e9:,.0f} GFLOP/s"
-        )
+    lines.append("  operations of the model, without padding, over time and this machine's peak")
+    for name, shares in report.share_of_peak.items():
+        for precision, share in shares.items():
+            peak = f"of {report.peak[precision] / 1e9:,.0f} GFLOP/s"
+            lines.append(f"  {name:42}{precision:6}{share:9.1%}   {peak}")
     return lines

@@ -19,7 +19,7 @@ from annotated_transformer.cli.options import (
 )
 from annotated_transformer.data import ParallelCorpus
 from annotated_transformer.errors import CallError
-from annotated_transformer.training.memory import keep_freed_memory
+from annotated_transformer.training.memory import keep_freed_memory, keep_prepared_products
 
 # Tokens a side in a batch: what fits a laptop and is the size of the recorded runs.
 SIZES = {"tiny": 4096, "small": 4096, "base": 2048, "big": 2048}
@@ -193,8 +193,11 @@ def train_sizes(
     machine: dict[str, Any],
 ) -> list[dict[str, Any]]:
     """`benchmark training`: the report of each size, printed for people as it comes."""
+    from annotated_transformer.benchmark.contestants import PEERS, PRECISIONS
     from annotated_transformer.benchmark.training import as_text, measure_training
     from annotated_transformer.data import Vocabulary, encode_split
+
+    keep_prepared_products(len(PRECISIONS) * (2 + len(PEERS)) * (2 if arguments.compile else 1))
 
     train = corpus["train"]
     vocabulary = Vocabulary.train([*train.source, *train.target], VOCABULARY)

@@ -9,10 +9,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
-from annotated_transformer.training.r_drop import softmax_and_disagreement
+from annotated_transformer.training.r_drop import add_disagreement
 
 LOSS_CHUNK = 1024  # rows whose logits are made at a time
+IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache
+SMALL_EPS = 1 / 16  # below it 1 - eps is so near to 1 that probabilities in 16 bits are too coarse
 
 
 def label_smoothing_loss(
@@ -51,8 +54,9 @@ def projected_label_smoothing_loss(
     """The label smoothing loss of `hidden @ weight.T`, chunk by chunk.
 
     The gradient of each chunk is made while its logits are at hand, so the whole (rows, V) matrix
-    never exists. The products run in the precision of `hidden`; so are the probabilities kept, each
-    computed in float32 and then rounded (with R-Drop they stay in float32).
+    never exists. The products run in the precision of `hidden`. The softmax is computed in float32
+    and rounded to that precision; with R-Drop, and with an epsilon below 1/16, only its difference
+    to the smoothed target is rounded. (Else a probability of 0.999 and the target 1 would be one.)
 
     Args:
         hidden: the decoder's output at the real positions, (rows, d_model).
@@ -112,19 +116,19 @@ class _ProjectedLoss(torch.autograd.Function):
             logits = torch.mm(rows, table.T, out=all_logits[: len(rows)])  # (c, V)
             answers = torch.arange(len(rows), device=rows.device), target[start : start + chunk]
             of_answers = logits[answers].to(accurate)  # (c,)
-            if r_drop:
-                log_sums, weighted = softmax_and_disagreement(logits, r_drop)
+            if r_drop or eps < SMALL_EPS:
+                log_sums, weighted = _softmax_by_parts(logits, answers[1], eps - 1, r_drop)
                 loss += weighted
             else:
                 probabilities = torch.softmax(logits, -1, out=logits)  # in their place
                 log_sums = _log_sums(probabilities, answers, of_answers, rows, table)  # (c,)
+                logits[answers] += eps - 1
             answer_logs = of_answers - log_sums  # log p of the answer
             mean_logs = rows.to(accurate) @ mean_row - log_sums  # the mean of log p over all tokens
             loss -= ((1 - eps) * answer_logs + eps * mean_logs).sum()
             if not any(ctx.needs_input_grad):
                 continue
-            # d loss / d logits = p - ((1 - eps) one-hot + eps / V), but for eps / V
-            logits[answers] += eps - 1
+            # In the logits' place is now p - ((1 - eps) one-hot + eps / V), but for eps / V.
             torch.mm(logits, table, out=hidden_gradient[start : start + chunk])
             torch.mm(logits.T, rows, out=product)
             weight_gradient += summand.copy_(product)
@@ -133,6 +137,7 @@ class _ProjectedLoss(torch.autograd.Function):
         return loss
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (scale,) = gradients
         hidden_gradient, weight_gradient = ctx.saved_tensors
@@ -161,15 +166,53 @@ def _log_sums(
 
     Args:
         probabilities: (c, V).
-        answers: where in them the tokens to predict are.
+        answers: where in them the tokens to predict are: the numbers of rows and of tokens, (c,)
+            each.
         of_answers: the logits of those, (c,).
         rows: times `table` gave the logits, (c, d_model).
         table: (V, d_model).
     """
     accurate = of_answers.dtype
     of_softmax = probabilities[answers].to(accurate)
-    if of_softmax.device.type == "cpu" and of_softmax.min() >= torch.finfo(accurate).tiny:
+    smallest = torch.finfo(probabilities.dtype).tiny  # what is smaller has fewer digits
+    if of_softmax.device.type == "cpu" and of_softmax.min() >= smallest:
         return of_answers - of_softmax.log()
     largest, likeliest = probabilities.max(1)  # (c,)
     of_likeliest = (rows.to(accurate) * table[likeliest]).sum(1).to(rows.dtype)  # as they were
     return of_likeliest - largest.to(accurate).log()
+
+
+def _softmax_by_parts(
+    logits: Tensor, answers: Tensor, pull: float, weight: float
+) -> tuple[Tensor, Tensor]:
+    """The softmax in the logits' place, with what is added to it before it is rounded.
+
+    It is made in float32 at least, on a CPU a few rows at a time.
+
+    Args:
+        logits: (rows, V). Overwritten by their softmax, plus `pull` at the answers, plus `weight`
+            times the gradient of `disagreement` with respect to them.
+        answers: token numbers, (rows,).
+        pull: label smoothing's, epsilon - 1.
+        weight: alpha. Above 0, rows 2i and 2i + 1 are of one position.
+
+    Returns:
+        The log of the sum of the exponentials of each row, (rows,), and `weight` times the sum of
+        `disagreement` over the pairs.
+    """
+    rows, vocab_size = logits.shape
+    at_once = max(2, IN_CACHE // vocab_size // 2 * 2) if logits.device.type == "cpu" else rows
+    accurate = torch.promote_types(logits.dtype, torch.float32)
+    log_sums, weighted = [], torch.zeros((), dtype=accurate, device=logits.device)
+    parts = zip(torch.split(logits, at_once), torch.split(answers, at_once), strict=True)
+    for part, of_part in parts:
+        exact = part.to(accurate)  # (r, V)
+        probabilities = exact.softmax(-1)
+        # logit - log p of any token; the largest p is never rounded to 0
+        log_sum = exact.amax(1, True) - probabilities.amax(1, True).log()  # (r, 1)
+        if weight:
+            weighted += add_disagreement(probabilities, exact, log_sum, weight)
+        probabilities[torch.arange(len(part), device=part.device), of_part] += pull
+        part.copy_(probabilities)
+        log_sums.append(log_sum.squeeze(1))
+    return torch.cat(log_sums), weighted

@@ -11,12 +11,9 @@ half of what the paper of R-Drop writes, so that alpha = 0 leaves the scale of a
 A step costs twice the time, and each batch twice the memory.
 """
 
-import torch
 from torch import Tensor
 
 from annotated_transformer.data import Batch
-
-IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache
 
 
 def twice(batch: Batch) -> Batch:
@@ -45,35 +42,6 @@ def disagreement(first: Tensor, second: Tensor) -> Tensor:
     """
     first_logs, second_logs = first.log_softmax(-1), second.log_softmax(-1)  # (..., V)
     return ((first_logs.exp() - second_logs.exp()) * (first_logs - second_logs)).sum(-1) / 2
-
-
-def softmax_and_disagreement(logits: Tensor, weight: float) -> tuple[Tensor, Tensor]:
-    """The softmax of pairs of rows and the gradient of their disagreement, in the logits' place.
-
-    It is made in float32 at least, on a CPU a few rows at a time.
-
-    Args:
-        logits: (2 * pairs, V), rows 2i and 2i + 1 of one position. Overwritten by their softmax
-            plus `weight` times the gradient of `disagreement` with respect to them.
-        weight: alpha.
-
-    Returns:
-        The log of the sum of the exponentials of each row, (2 * pairs,), and `weight` times the sum
-        of `disagreement` over the pairs.
-    """
-    rows, vocab_size = logits.shape
-    at_once = max(2, IN_CACHE // vocab_size // 2 * 2) if logits.device.type == "cpu" else rows
-    accurate = torch.promote_types(logits.dtype, torch.float32)
-    log_sums, weighted = [], torch.zeros((), dtype=accurate, device=logits.device)
-    for part in torch.split(logits, at_once):
-        exact = part.to(accurate)  # (r, V)
-        probabilities = exact.softmax(-1)
-        # logit - log p of any token; the largest p is never rounded to 0
-        log_sum = exact.amax(1, True) - probabilities.amax(1, True).log()  # (r, 1)
-        weighted += add_disagreement(probabilities, exact, log_sum, weight)
-        part.copy_(probabilities)
-        log_sums.append(log_sum.squeeze(1))
-    return torch.cat(log_sums), weighted
 
 
 def add_disagreement(

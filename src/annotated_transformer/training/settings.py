@@ -40,7 +40,7 @@ class TrainingConfig:
             makes one pass. The training loss that is logged then holds it too. A departure.
         seed: of the starting values, the dropout and the order of the batches.
         precision: "fp32", or "bf16" for the matrix products and the activations between them; the
-            weights, their gradients, Adam and the loss's softmax stay in float32.
+            weights, their gradients and Adam stay in float32, and every softmax is computed there.
         byte_dropout: dropout probabilities rounded to 1/256, faster on a CPU. A departure.
         compile: torch.compile, meant for GPUs.
         checkpoint_every: steps between checkpoints; None is one an epoch.

@@ -116,10 +116,10 @@ def add_gradients(
 def leaves_padding_out(settings: TrainingConfig, model: Transformer) -> bool:
     """Whether only real tokens go through the layers (`packing`).
 
-    In bfloat16 on a CPU, where a step is then shorter by a few hundredths on one core and by up to
-    a tenth on two (benchmarks/README.md); in float32 nothing is gained, for the fused attention
-    then has to be given copies. On a GPU it has not been measured. What is compiled wants few
-    shapes, while every batch has another number of real tokens.
+    In bfloat16 on a CPU, where a step is then shorter by a tenth or more on two cores, and by less
+    on one (benchmarks/README.md). In float32 nothing was gained when it was tried. On a GPU it has
+    not been measured. What is compiled wants few shapes, while every batch has another number of
+    real tokens. Attention of another kind than the paper's keeps its padding.
 
     Runs that were recorded before this was so drew their dropout for padding too: they are not
     repeated to the bit.
