@@ -301,7 +301,8 @@ def _commits(study: Study) -> str:
         if outcome.row not in rows:
             rows.append(outcome.row)
     told = [f"{code} ({', '.join(rows)})" for code, rows in trained.items()]
-    return f"Trained by the code of commit {'; '.join(told)}."
+    compare = " Minutes are to be compared only between rows of one of these." if told[1:] else ""
+    return f"Trained by the code of commit {'; '.join(told)}.{compare}"
 
 
 def _plan_table(plan: Plan) -> str:
