@@ -19,9 +19,7 @@ from annotated_transformer.config import TransformerConfig
 
 MULTIPLE = 128  # of rows
 SENTENCES, POSITIONS = 16, 4  # multiples of those inside attention
-SHORT_ROW = (
-    16  # numbers below which PyTorch's softmax takes them one by one on a CPU; see `attention`
-)
+SHORT_ROW = 16  # numbers below which PyTorch's softmax takes them one by one on a CPU
 
 
 def can_be_packed(config: TransformerConfig) -> bool:
