@@ -95,6 +95,7 @@ def test_the_commits_that_trained_are_named(plan: Plan) -> None:
     runs = [record(base, 34.0), replace(record(slow, 30.0), code_version=later)]
     page = make_study_page(study_of(plan, runs))
     assert "of commit `1` (base); `2222222` with changes (rate-1e-3)." in page
+    assert "Minutes are to be compared only between rows of one of these." in page
 
 
 def test_a_record_of_another_command_is_noticed(plan: Plan) -> None:

@@ -114,15 +114,16 @@ class _ProjectedLoss(torch.autograd.Function):
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
             logits = torch.mm(rows, table.T, out=all_logits[: len(rows)])  # (c, V)
-            answers = torch.arange(len(rows), device=rows.device), target[start : start + chunk]
-            of_answers = logits[answers].to(accurate)  # (c,)
+            answers = target[start : start + chunk]  # (c,)
+            at_answers = torch.arange(len(rows), device=rows.device), answers
+            of_answers = logits[at_answers].to(accurate)  # (c,)
             if r_drop or eps < SMALL_EPS:
-                log_sums, weighted = _softmax_by_parts(logits, answers[1], eps - 1, r_drop)
+                log_sums, weighted = _softmax_by_parts(logits, answers, eps - 1, r_drop)
                 loss += weighted
             else:
                 probabilities = torch.softmax(logits, -1, out=logits)  # in their place
-                log_sums = _log_sums(probabilities, answers, of_answers, rows, table)  # (c,)
-                logits[answers] += eps - 1
+                log_sums = _log_sums(probabilities, at_answers, of_answers, rows, table)  # (c,)
+                logits[at_answers] += eps - 1
             answer_logs = of_answers - log_sums  # log p of the answer
             mean_logs = rows.to(accurate) @ mean_row - log_sums  # the mean of log p over all tokens
             loss -= ((1 - eps) * answer_logs + eps * mean_logs).sum()
@@ -153,7 +154,7 @@ class _ProjectedLoss(torch.autograd.Function):
 
 def _log_sums(
     probabilities: Tensor,
-    answers: tuple[Tensor, Tensor],
+    at_answers: tuple[Tensor, Tensor],
     of_answers: Tensor,
     rows: Tensor,
     table: Tensor,
@@ -166,14 +167,14 @@ def _log_sums(
 
     Args:
         probabilities: (c, V).
-        answers: where in them the tokens to predict are: the numbers of rows and of tokens, (c,)
-            each.
+        at_answers: where in them the tokens to predict are: the numbers of rows and of tokens,
+            (c,) each.
         of_answers: the logits of those, (c,).
         rows: times `table` gave the logits, (c, d_model).
         table: (V, d_model).
     """
     accurate = of_answers.dtype
-    of_softmax = probabilities[answers].to(accurate)
+    of_softmax = probabilities[at_answers].to(accurate)
     smallest = torch.finfo(probabilities.dtype).tiny  # what is smaller has fewer digits
     if of_softmax.device.type == "cpu" and of_softmax.min() >= smallest:
         return of_answers - of_softmax.log()
