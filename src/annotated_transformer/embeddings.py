@@ -47,11 +47,13 @@ class Embedding(nn.Module):
     def forward(self, tokens: Tensor, start: int = 0, at: Tensor | None = None) -> Tensor:
         """(batch, n) -> (batch, n, d_model); `start` is the position of the first token.
 
-        With `at`, the position of every token, (rows,) -> (rows, d_model); `start` does not count.
+        With `at`, the position of every token; then tokens may be (rows,) too, which gives (rows,
+        d_model), and `start` does not count.
         """
         x = self.scale * self.table(tokens)
         if self.positions is not None and at is not None:
-            x = x + self.positions(int(at.max()) + 1, 0)[at]
+            longest = tokens.size(1) if tokens.dim() == 2 else int(at.max()) + 1
+            x = x + self.positions(longest, 0)[at]
         elif self.positions is not None:
             x = x + self.positions(tokens.size(1), start)
         if torch.is_autocast_enabled(x.device.type):  # or every product would convert x for itself

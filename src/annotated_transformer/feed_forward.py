@@ -18,4 +18,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_model) -> (..., d_model)."""
-        return self.outer(self.inner(x).relu())  # through (..., d_ff)
+        return self.outer(self.hidden(x))
+
+    def hidden(self, x: Tensor) -> Tensor:
+        """max(0, x W_1 + b_1), (..., d_ff)."""
+        return self.inner(x).relu()

@@ -12,8 +12,14 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.data import EncodedSplit, batches_of
+from annotated_transformer.data.shared_rows import SharedRowBatch
 from annotated_transformer.errors import CallError
-from annotated_transformer.masks import padding_mask, target_mask
+from annotated_transformer.masks import (
+    causal_mask,
+    padding_mask,
+    same_sentence_mask,
+    target_mask,
+)
 from annotated_transformer.packing import PackedMask, PackedRows, can_be_packed
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
@@ -98,6 +104,26 @@ def packed_teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Ten
         x, memory, PackedMask(target, source, src_mask), PackedMask(target, target, tgt_mask)
     )
     return hidden[: target.count], labels[labels != pad_id]
+
+
+def teacher_forced_in_shared_rows(
+    model: Transformer, batch: SharedRowBatch
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The decoder's output at every position of a batch whose rows are shared, padding included.
+
+    Returns:
+        (rows * width, d_model), not yet projected; the token that each is to predict, (rows *
+        width,); and which of them are real.
+    """
+    batch = SharedRowBatch(batch.numbers.to(model.device, non_blocking=True), batch.indices)
+    n = batch.read.size(1)
+    src_mask = same_sentence_mask(batch.src_of, batch.src_of)  # (rows, 1, n, n), all three
+    tgt_mask = same_sentence_mask(batch.tgt_of, batch.tgt_of) & causal_mask(n, batch.read.device)
+    memory_mask = same_sentence_mask(batch.tgt_of, batch.src_of)
+    memory = model.encoder(model.source_embedding(batch.src, at=batch.src_at), src_mask)
+    x = model.target_embedding(batch.read, at=batch.tgt_at)  # (rows, n, d_model)
+    hidden = model.decoder(x, memory, memory_mask, tgt_mask)
+    return hidden.flatten(0, 1), batch.labels.flatten(), batch.tgt_of.flatten() != 0
 
 
 @torch.inference_mode()

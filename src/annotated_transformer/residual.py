@@ -35,8 +35,9 @@ class LayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., d_model) -> (..., d_model)."""
-        return functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
+        """(..., d_model) -> (..., d_model), computed in float32 and given back in x's precision."""
+        normal = functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
+        return normal.to(x.dtype)  # on a GPU autocast makes it float32
 
 
 class ResidualConnection(nn.Module):

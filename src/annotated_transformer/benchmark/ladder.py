@@ -6,7 +6,6 @@ with its error, the next one is tried, and a second call tries the failed one ag
 """
 
 import math
-import statistics
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +39,7 @@ from annotated_transformer.training.step import count_tokens
 PROCESSOR_TOKENS = 2048  # of the one step that a GPU's ladder takes on the CPU
 CPU = torch.device("cpu")
 # What a ladder measures where there is no GPU; the base model at the paper's batch, where there is.
-WITHOUT_A_GPU = {"preset": "tiny", "vocab_size": 2_000, "max_tokens": 2_048}
+WITHOUT_A_GPU = {"preset": "tiny", "vocab_size": 2_000, "max_tokens": 2_048, "steps": 4}
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,15 @@ class LadderSettings:
         vocab_size: of the vocabulary; the paper's is about 37,000.
         max_tokens: of a step, a side, padding counted; the paper's is about 25,000.
         steps: different steps, taken over and over.
-        rounds: steps of a rung that count.
+        rounds: of all these steps, that count.
         seconds: that a rung may take for them, and as many to warm up.
     """
 
     preset: str = "base"
     vocab_size: int = 37_000
     max_tokens: int = 25_000
-    steps: int = 4
-    rounds: int = 20
+    steps: int = 8
+    rounds: int = 5
     seconds: float = 60.0
 
     @classmethod
@@ -216,70 +215,71 @@ def measure_rung(
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(device)
     steps = RungSteps(rung, workload, device)
-    warm, seconds, numbers, losses = timed_steps(
-        steps, workload.steps + 1, settings.rounds, settings.seconds, lambda: wait_for(device)
+    warm, rounds, loss = timed_rounds(
+        steps, settings.rounds, settings.seconds, lambda: wait_for(device)
     )
     row: Row = {}
     if device.type == "cuda":
         row["memory_gib"] = round(torch.cuda.max_memory_allocated(device) / 2**30, 2)
-    taken = [[i for part in steps.steps[n % workload.steps] for i in part.indices] for n in numbers]
-    sizes = [real_sizes(workload.split, indices) for indices in taken]
-    operations = [step_operations(workload.config, real) for real in sizes]
-    rates = [(real.source + real.target) / t for real, t in zip(sizes, seconds, strict=True)]
-    shares = [count / t / peak for count, t in zip(operations, seconds, strict=True)]
-    low, middle, high = quartiles(seconds)
+    of_steps = [
+        real_sizes(workload.split, [index for part in parts for index in part.indices])
+        for parts in steps.steps
+    ]
+    count = len(of_steps)
+    operations = sum(step_operations(workload.config, real) for real in of_steps) / count
+    read = sum(real.source + real.target for real in of_steps) / count
+    low, middle, high = (taken / count for taken in quartiles(rounds))
     tokens = sum(count_tokens(workload.split, parts)[1] for parts in steps.steps)
     return {
         **row,
         "seconds": middle,
         "seconds_low": low,
         "seconds_high": high,
-        "counted_steps": len(seconds),
-        "tokens_per_second": statistics.median(rates),
-        "operations": statistics.median(operations),
+        "counted_steps": count * len(rounds),
+        "tokens_per_second": read / middle,
+        "operations": operations,
         "peak": peak,
-        "share_of_peak": statistics.median(shares),
+        "share_of_peak": operations / middle / peak,
         "padding": 1 - tokens / steps.padded_positions(),
         "warm_up_seconds": warm,
-        "loss": losses[-1],
+        "loss": loss,
     }
 
 
-def timed_steps(
-    steps: RungSteps, warm_up: int, rounds: int, most_seconds: float, wait: Callable[[], None]
-) -> tuple[float, list[float], list[int], list[float]]:
-    """Let a rung take steps.
+def timed_rounds(
+    steps: RungSteps, rounds: int, most_seconds: float, wait: Callable[[], None]
+) -> tuple[float, list[float], float]:
+    """Let a rung take steps, each of the different ones once a round.
 
     Args:
-        warm_up: steps that do not count.
-        rounds: steps that count.
-        most_seconds: for the warm-up, and again for the steps that count; one step of each is
-            taken whatever it needs. What compiles has all of its warm-up, or compiling would count.
+        rounds: that count.
+        most_seconds: for the warm-up, and again for the rounds that count; one step of the one and
+            one round of the other is taken whatever it needs. What compiles has all of its warm-up,
+            a round and a step, or compiling would count.
         wait: until the device has done what it was given.
 
     Returns:
-        Seconds of the warm-up; of each step that counts its seconds, its number and its loss.
+        Seconds of the warm-up, seconds of each round that counts, and the last loss.
     """
     patience = math.inf if steps.rung.compiled else most_seconds
     seconds: list[float] = []
-    numbers: list[int] = []
-    losses: list[float] = []
+    loss = math.nan
     with closing(steps.loader):
         wait()
         began = time.perf_counter()
-        warm, first = 0.0, 0  # seconds of the warm-up, and the number of the step after it
-        while first < warm_up and (not first or warm < patience):
-            steps.take(first)
+        warm = 0.0
+        for number in range(len(steps.steps) + 1):
+            if number and warm >= patience:
+                break
+            steps.take(number)
             wait()
-            warm, first = time.perf_counter() - began, first + 1
+            warm = time.perf_counter() - began
         while len(seconds) < rounds and (not seconds or sum(seconds) < most_seconds):
-            number = first + len(seconds)
             began = time.perf_counter()
-            losses.append(steps.take(number))
+            loss = steps.take_round()
             wait()
             seconds.append(time.perf_counter() - began)
-            numbers.append(number)
-    return warm, seconds, numbers, losses
+    return warm, seconds, loss
 
 
 def best_peak(device: torch.device) -> float:

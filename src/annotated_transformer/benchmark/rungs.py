@@ -1,10 +1,12 @@
 """The rungs of `benchmark ladder`: from the plain step to the fast one, one change at a time."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from annotated_transformer.attention import MultiHeadAttention, scaled_dot_product_attention
 from annotated_transformer.benchmark.contestants import adam
@@ -15,22 +17,24 @@ from annotated_transformer.benchmark.counting import (
     sizes_of,
 )
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.data import Batch, EncodedSplit, in_fixed_shape, token_batches
+from annotated_transformer.data import Batch, EncodedSplit, token_batches
+from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batches
 from annotated_transformer.errors import CallError
-from annotated_transformer.training.label_smoothing import LOSS_CHUNK, label_smoothing_loss
+from annotated_transformer.training.graphs import RecordedGradients
+from annotated_transformer.training.label_smoothing import label_smoothing_loss, loss_chunk
 from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.step import (
     Part,
-    add_gradients,
     count_tokens,
     matrix_precision,
+    start_gradients,
+    sum_of,
 )
 from annotated_transformer.training.trainer import build_model
 from annotated_transformer.transformer import Transformer
 
-MULTIPLE = 16  # positions that widths are rounded up to in fixed shapes
 PARTS = 4  # that the rung with accumulated batches cuts a step into
 
 
@@ -50,8 +54,9 @@ class Rung:
         ahead: the next batch is made meanwhile.
         parts: batches whose gradients make the step.
         compiled: encoder and decoder by torch.compile.
-        fixed_shapes: batches in few shapes, each compiled for itself.
-        graphs: what is compiled is recorded and replayed as CUDA graphs.
+        shared_rows: several sentences in a row of a batch, so that all have one shape.
+        recorded: the gradient of a step is one CUDA graph.
+        late: the loss of a step is asked for when the next has been started.
     """
 
     name: str
@@ -64,8 +69,9 @@ class Rung:
     ahead: bool = False
     parts: int = 1
     compiled: bool = False
-    fixed_shapes: bool = False
-    graphs: bool = False
+    shared_rows: bool = False
+    recorded: bool = False
+    late: bool = False
 
 
 def rungs_on(device: torch.device) -> list[Rung]:
@@ -87,13 +93,12 @@ def rungs_on(device: torch.device) -> list[Rung]:
     parts = replace(
         ahead, name="parts", says=f"aside: the same step in {PARTS} accumulated parts", parts=PARTS
     )
-    compiled = replace(ahead, name="compile", says="torch.compile", compiled=True)
-    shapes = replace(
-        compiled, name="shapes", says="few fixed shapes, each compiled", fixed_shapes=True
-    )
-    graphs = replace(shapes, name="graphs", says="CUDA graphs", graphs=True)
-    ladder = [plain, bf16, attention, fused, length, loss, ahead, parts, compiled, shapes]
-    return [*ladder, graphs] if device.type == "cuda" else ladder
+    shared = replace(ahead, name="shared", says="sentences share rows: one shape", shared_rows=True)
+    compiled = replace(shared, name="compile", says="torch.compile", compiled=True)
+    graph = replace(compiled, name="graph", says="one CUDA graph a step", recorded=True)
+    late = replace(graph, name="late", says="the loss asked for one step later", late=True)
+    ladder = [plain, bf16, attention, fused, length, loss, ahead, parts, shared, compiled]
+    return [*ladder, graph, late] if device.type == "cuda" else ladder
 
 
 def plain_attend(
@@ -148,17 +153,20 @@ class Workload:
     max_tokens: int
     steps: int
 
+    def shape(self, rung: Rung) -> RowShape | None:
+        """Of the rows that sentences share, where they do."""
+        longest = int(np.max(self.split.lengths))
+        return RowShape.of(self.max_tokens // rung.parts, longest) if rung.shared_rows else None
+
     def batches(self, rung: Rung) -> list[list[list[int]]]:
         """The batches of each step: steps, their parts, the pairs of a part."""
-        budget = self.max_tokens // rung.parts
-        lengths = np.asarray(self.split.lengths, dtype=np.int64)
-        if rung.fixed_shapes:
-            lengths = -(-lengths // MULTIPLE) * MULTIPLE
-        table = [(int(n_src), int(n_tgt)) for n_src, n_tgt in lengths]
-        if rung.by_length:
-            batches = token_batches(table, budget, seed=0, epoch=0)
+        budget, lengths = self.max_tokens // rung.parts, self.split.lengths
+        if (shape := self.shape(rung)) is not None:
+            batches = shared_row_batches(lengths, shape, seed=0, epoch=0)
+        elif rung.by_length:
+            batches = token_batches(lengths, budget, seed=0, epoch=0)
         else:
-            batches = in_order_of_chance(table, budget)
+            batches = in_order_of_chance(lengths, budget)
         wanted = self.steps * rung.parts
         if len(batches) < wanted:
             raise ValueError(
@@ -175,16 +183,32 @@ def bytes_of(rung: Rung, workload: Workload, device: torch.device) -> int:
     most = 0
     for indices in (part for parts in workload.batches(rung) for part in parts):
         n_src, n_tgt = (int(width) for width in lengths[indices].max(axis=0))
+        sizes = [(n_src, n_tgt)] * len(indices)
+        if (shape := workload.shape(rung)) is not None:
+            sizes = [(shape.width, shape.width)] * shape.rows
         held = memory(
             workload.config,
-            sizes_of([(n_src, n_tgt)] * len(indices)),
+            sizes_of(sizes),
             item=BFLOAT16 if rung.bf16 else FLOAT32,
-            chunk=LOSS_CHUNK if rung.chunked_loss else None,
+            chunk=loss_chunk(device, workload.max_tokens) if rung.chunked_loss else None,
             fused=rung.fast_attention and not (rung.bf16 and on_cpu),
             on_cpu=on_cpu,
         )
         most = max(most, sum(held.values()))
     return most
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A step that has been started.
+
+    Attributes:
+        losses: of its parts, summed over their tokens, on the device.
+        target_tokens: of the step.
+    """
+
+    losses: list[Tensor]
+    target_tokens: int
 
 
 class RungSteps:
@@ -205,7 +229,8 @@ class RungSteps:
         self.settings = TrainingConfig(
             steps=1,
             precision="bf16" if rung.bf16 else "fp32",
-            compile=rung.compiled and not rung.fixed_shapes,
+            share_rows=rung.shared_rows,
+            compile=rung.compiled,
         )
         self.model: Transformer = build_model(RunConfig(workload.config, self.settings, {}), device)
         self.model.train()
@@ -213,39 +238,66 @@ class RungSteps:
             for module in self.model.modules():
                 if isinstance(module, MultiHeadAttention):
                     setattr(module, "attend", plain_attend)  # noqa: B010  (mypy: a method)
-        if rung.fixed_shapes:
-            mode = "reduce-overhead" if rung.graphs else None  # PyTorch's name for CUDA graphs
-            self.model.encoder.compile(dynamic=False, mode=mode)
-            self.model.decoder.compile(dynamic=False, mode=mode)
         self.optimizer = adam(self.model, rung.fused_adam)
         batches = enumerate(workload.batches(rung))
         self.steps = [
             [Part(indices, number, place) for place, indices in enumerate(parts)]
             for number, parts in batches
         ]
-        self.loader = Loader(workload.config.pad_id, device, ahead=rung.ahead)
+        self.loader = Loader(workload.config.pad_id, device, rung.ahead, workload.shape(rung))
+        self.recorded = RecordedGradients(self.model, self.settings) if rung.recorded else None
 
     def take(self, number: int) -> float:
         """Take a step; the mean smoothed loss of its target tokens, in nats."""
-        if self.rung.graphs:
-            torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
+        return self.finish(self.begin(number))
+
+    def take_round(self) -> float:
+        """Take each of the different steps once; the loss of the last."""
+        begun: Begun | None = None
+        loss = math.nan
+        for number in range(len(self.steps)):
+            before, begun = begun, self.begin(number)
+            if before is not None and self.rung.late:
+                loss = self.finish(before)
+            if not self.rung.late:
+                loss, begun = self.finish(begun), None
+        return loss if begun is None else self.finish(begun)
+
+    def begin(self, number: int) -> Begun:
+        """Start a step; a GPU may be at work on it afterwards."""
         parts = self.steps[number % len(self.steps)]
         split = self.workload.split
-        batches = [self.shaped(self.loader.batch(split, part)) for part in parts]
-        self.loader.announce(split, self.steps[(number + 1) % len(self.steps)])
+        batches = [self.loader.batch(split, part) for part in parts]
         target_tokens, _ = count_tokens(split, parts)
-        if self.rung.chunked_loss:
-            loss = add_gradients(
-                self.model, self.settings, split, parts, target_tokens, batches, packed=False
-            )  # in every layer padding stays, on every rung
-            loss /= target_tokens
-        else:
-            loss = self.whole_loss(*batches)
+        losses = self.start(parts, batches, target_tokens)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return loss
+        # A GPU is at work, and this thread would only wait.
+        self.loader.announce(split, self.steps[(number + 1) % len(self.steps)])
+        return Begun(losses, target_tokens)
 
-    def whole_loss(self, batch: Batch) -> float:
+    def finish(self, begun: Begun) -> float:
+        """Wait for a step; its mean loss."""
+        return sum_of(begun.losses) / begun.target_tokens
+
+    def start(
+        self, parts: list[Part], batches: list[Batch | SharedRowBatch], target_tokens: int
+    ) -> list[Tensor]:
+        """The gradient of a step; the loss of each part, summed over its tokens."""
+        if self.recorded is not None:
+            (shared,) = batches
+            assert isinstance(shared, SharedRowBatch)
+            return [self.recorded.add(shared, target_tokens)]
+        if self.rung.chunked_loss:
+            split = self.workload.split
+            return start_gradients(
+                self.model, self.settings, split, parts, target_tokens, batches, packed=False
+            )  # in every layer padding stays, on every rung
+        (batch,) = batches
+        assert isinstance(batch, Batch)
+        return [self.whole_loss(batch) * target_tokens]
+
+    def whole_loss(self, batch: Batch) -> Tensor:
         """The loss by the logits of every position, padding too, and its gradient."""
         src, tgt = batch.src.to(self.device), batch.tgt.to(self.device)
         with matrix_precision(self.settings, self.device):
@@ -256,24 +308,16 @@ class RungSteps:
             logits, tgt[:, 1:], self.settings.label_smoothing, self.model.config.pad_id
         )
         loss.backward()  # type: ignore[no-untyped-call]
-        return float(loss.detach())
-
-    def shaped(self, batch: Batch) -> Batch:
-        """The batch in its fixed shape, where the rung has such."""
-        if not self.rung.fixed_shapes:
-            return batch
-        config = self.workload.config
-        return in_fixed_shape(
-            batch,
-            self.workload.max_tokens // self.rung.parts,
-            MULTIPLE,
-            pad_id=config.pad_id,
-            bos_id=config.bos_id,
-            eos_id=config.eos_id,
-        )
+        return loss.detach()
 
     def padded_positions(self) -> int:
         """Positions of all steps, both sides, padding counted."""
+        if (shape := self.workload.shape(self.rung)) is not None:
+            return sum(2 * shape.rows * shape.width for parts in self.steps for _ in parts)
         split, loader = self.workload.split, Loader(0, torch.device("cpu"), ahead=False)
-        batches = [self.shaped(loader.batch(split, part)) for parts in self.steps for part in parts]
-        return sum(batch.src.numel() + batch.tgt[:, 1:].numel() for batch in batches)
+        batches = [loader.batch(split, part) for parts in self.steps for part in parts]
+        return sum(
+            batch.src.numel() + batch.tgt[:, 1:].numel()
+            for batch in batches
+            if isinstance(batch, Batch)
+        )

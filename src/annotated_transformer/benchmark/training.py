@@ -15,14 +15,13 @@ import torch
 
 from annotated_transformer.benchmark.contestants import (
     OURS,
-    OURS_BYTE_DROPOUT,
     PRECISIONS,
     Contestant,
     line_up,
 )
 from annotated_transformer.benchmark.counting import real_sizes, step_operations
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.data import EncodedSplit, token_batches
+from annotated_transformer.data import EncodedSplit
 from annotated_transformer.training.devices import matrix_rate, wait_for
 from annotated_transformer.training.settings import Precision
 from annotated_transformer.training.step import Part, count_tokens
@@ -30,6 +29,31 @@ from annotated_transformer.training.step import Part, count_tokens
 WARM_UP = 10  # rounds that do not count; of the shapes in the next ones many have been seen then
 
 Progress = Callable[[int, int], None]  # rounds done, and of how many
+
+
+Key = tuple[str, Precision]  # a contestant's name and precision
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One step of a contestant.
+
+    Attributes:
+        seconds: by the clock.
+        tokens: real ones, source and target.
+        operations: of our model for these pairs (`counting.step_operations`).
+        loss: in nats per token.
+    """
+
+    seconds: float
+    tokens: int
+    operations: int
+    loss: float
+
+    @property
+    def rate(self) -> float:
+        """Tokens a second."""
+        return self.tokens / self.seconds
 
 
 @dataclass(frozen=True)
@@ -40,9 +64,9 @@ class Speed:
         name: whose it is.
         precision: of the matrix products.
         tokens_per_second: real tokens of source and target; the median over the rounds.
-        ours_is: the time of this package, at its defaults and in its best precision, goes so often
-            into this one's; the median of the rounds' ratios, with the quartiles in `low` and
-            `high`.
+        ours_is: tokens a second of this package, at its defaults and in its best precision (on a
+            GPU: its fastest row), over this one's; the median of the rounds' ratios, with the
+            quartiles in `low` and `high`.
         loss: of the last round, in nats per token: that it has learned the same task.
     """
 
@@ -85,6 +109,11 @@ class TrainingReport:
     peak: dict[str, float]
     share_of_peak: dict[str, dict[str, float]]
 
+    @property
+    def reference(self) -> Speed:
+        """The row that all are compared with."""
+        return next(speed for speed in self.speeds if speed.low == speed.high == 1)
+
     def best_of(self, name: str) -> Speed:
         """A contestant in its faster precision. Raises ValueError for one that is not there."""
         return max((s for s in self.speeds if s.name == name), key=lambda s: s.tokens_per_second)
@@ -102,10 +131,12 @@ def measure_training(
     rounds: int,
     device: torch.device,
     progress: Progress | None = None,
-    compiled: bool = False,
+    compiled: Sequence[str] | None = None,
     warm_up: int = WARM_UP,
+    precisions: Sequence[Precision] = PRECISIONS,
+    peers: Sequence[str] | None = None,
 ) -> TrainingReport:
-    """Let everybody train on the same batches, one batch a round.
+    """Let everybody train on the same pairs, one batch a round.
 
     Args:
         preset: of `TransformerConfig`.
@@ -115,35 +146,31 @@ def measure_training(
         rounds: how many count.
         device: where to compute.
         progress: told after each round.
-        compiled: whether everybody takes part once more by torch.compile.
+        compiled: peers that take part once more by torch.compile, and this package with them.
         warm_up: how many rounds go before those.
+        precisions: that everybody takes part in.
+        peers: that take part, by name; None: all.
     """
     config = TransformerConfig.preset(preset, vocab_size)
-    contestants, missing = line_up(config, split, device, compiled)
-    batches = token_batches(split.lengths, max_tokens, seed=0, epoch=0)
-    seconds: dict[tuple[str, Precision], list[float]] = {
-        (one.name, one.precision): [] for one in contestants
-    }
-    losses: dict[tuple[str, Precision], float] = {}
-    peaks: dict[Precision, list[float]] = {precision: [] for precision in PRECISIONS}
-    tokens, operations = [], []
+    contestants, missing = line_up(config, split, max_tokens, device, compiled, precisions, peers)
+    turns: dict[Key, list[Turn]] = {key_of(one): [] for one in contestants}
+    peaks: dict[Precision, list[float]] = {precision: [] for precision in precisions}
     for number in range(warm_up + rounds):
-        indices = batches[number % len(batches)]
-        turn = number % len(contestants)  # whoever begins has the cold caches
-        for one in contestants[turn:] + contestants[:turn]:
-            took, loss = timed(one.step, indices, device)
-            seconds[one.name, one.precision].append(took)
-            losses[one.name, one.precision] = loss
-        for precision in PRECISIONS:
+        first = number % len(contestants)  # whoever begins has the cold caches
+        for one in contestants[first:] + contestants[:first]:
+            pairs = one.pairs(number)
+            took, loss = timed(one.step, number, device)
+            tokens = count_tokens(split, [Part(list(pairs), 0, 0)])[1]
+            operations = step_operations(config, real_sizes(split, pairs))
+            turns[key_of(one)].append(Turn(took, tokens, operations, loss))
+        for precision in precisions:
             peaks[precision].append(matrix_rate(device, precision))
-        operations.append(step_operations(config, real_sizes(split, indices)))
-        tokens.append(count_tokens(split, [Part(list(indices), 0, 0)])[1])
         if progress is not None:
             progress(number + 1, warm_up + rounds)
-    counted = slice(warm_up, None)
-    ours = max(
-        (seconds[OURS, precision][counted] for precision in PRECISIONS),
-        key=lambda taken: rate_of(tokens[counted], taken),
+    counted = {key: found[warm_up:] for key, found in turns.items()}
+    best = max(
+        (key for key in counted if is_reference(key[0], device)),
+        key=lambda key: rate_of(counted[key]),
     )
     return TrainingReport(
         preset,
@@ -151,49 +178,50 @@ def measure_training(
         max_tokens,
         warm_up,
         rounds,
-        [
-            speed_of(one, seconds[key][counted], ours, tokens[counted], losses[key])
-            for one in contestants
-            for key in [(one.name, one.precision)]
-        ],
+        [speed_of(one, counted[key_of(one)], counted[best]) for one in contestants],
         missing,
-        statistics.median(operations[counted]),
-        {precision: statistics.median(found[counted]) for precision, found in peaks.items()},
+        statistics.median(turn.operations for turn in counted[best]),
+        {name: statistics.median(found[warm_up:]) for name, found in peaks.items()},
         {
             name: {
                 precision: statistics.median(
-                    count / took / peak
-                    for count, took, peak in zip(
-                        operations[counted],
-                        seconds[name, precision][counted],
-                        peaks[precision][counted],
-                        strict=True,
+                    turn.operations / turn.seconds / peak
+                    for turn, peak in zip(
+                        counted[name, precision], peaks[precision][warm_up:], strict=True
                     )
                 )
-                for precision in PRECISIONS
+                for precision in precisions
             }
-            for name in (OURS, OURS_BYTE_DROPOUT)
-            if (name, PRECISIONS[0]) in seconds
+            for name in dict.fromkeys(one.name for one in contestants)
+            if name.startswith(OURS)
         },
     )
 
 
-def speed_of(
-    one: Contestant,
-    seconds: Sequence[float],
-    ours: Sequence[float],
-    tokens: Sequence[int],
-    loss: float,
-) -> Speed:
-    """The medians over the rounds that count."""
-    ratios = [took / best for took, best in zip(seconds, ours, strict=True)]
+def key_of(one: Contestant) -> Key:
+    """What its results are found by."""
+    return one.name, one.precision
+
+
+def is_reference(name: str, device: torch.device) -> bool:
+    """Whether others may be compared with this contestant.
+
+    On a CPU with this package at its defaults. On a GPU with what is fastest of it: shared rows are
+    a departure in what stands together in a batch, and in nothing else.
+    """
+    return name == OURS if device.type == "cpu" else name.startswith(OURS)
+
+
+def speed_of(one: Contestant, turns: Sequence[Turn], best: Sequence[Turn]) -> Speed:
+    """The medians over the rounds that count; `best` is what it is compared with."""
+    ratios = [ours.rate / turn.rate for turn, ours in zip(turns, best, strict=True)]
     low, middle, high = quartiles(ratios)
-    return Speed(one.name, one.precision, rate_of(tokens, seconds), middle, low, high, loss)
+    return Speed(one.name, one.precision, rate_of(turns), middle, low, high, turns[-1].loss)
 
 
-def rate_of(tokens: Sequence[int], seconds: Sequence[float]) -> float:
+def rate_of(turns: Sequence[Turn]) -> float:
     """Tokens a second, the median over the rounds."""
-    return statistics.median(count / took for count, took in zip(tokens, seconds, strict=True))
+    return statistics.median(turn.rate for turn in turns)
 
 
 def quartiles(ratios: Sequence[float]) -> tuple[float, float, float]:
@@ -204,13 +232,11 @@ def quartiles(ratios: Sequence[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def timed(
-    step: Callable[[Sequence[int]], float], indices: Sequence[int], device: torch.device
-) -> tuple[float, float]:
+def timed(step: Callable[[int], float], number: int, device: torch.device) -> tuple[float, float]:
     """(seconds by the clock, loss) of one step."""
     wait_for(device)
     began = time.perf_counter()
-    loss = step(indices)
+    loss = step(number)
     wait_for(device)
     return time.perf_counter() - began, loss
 
@@ -225,7 +251,7 @@ def as_text(report: TrainingReport) -> list[str]:
     ]
     for speed in report.speeds:
         ratio = f"{speed.ours_is:.2f} times as fast ({speed.low:.2f} to {speed.high:.2f})"
-        if speed == report.best_of(OURS):
+        if speed == report.reference:
             ratio = "(this row is its best)"
         lines.append(
             f"  {speed.name:42}{speed.precision:6}{speed.tokens_per_second:9,.0f}   {ratio}"

@@ -24,6 +24,11 @@ from annotated_transformer.training.memory import keep_freed_memory, keep_prepar
 # Tokens a side in a batch: what fits a laptop and is the size of the recorded runs.
 SIZES = {"tiny": 4096, "small": 4096, "base": 2048, "big": 2048}
 VOCABULARY = 10_000
+SHORT_NAMES = {
+    "marian": "Hugging Face Marian",
+    "torch": "torch.nn.Transformer",
+    "annotated": "The Annotated Transformer's architecture",
+}
 TRAINED = "trained"  # the weights of --run-dir, or those that come with the package
 BATCH_TOKENS = 2048  # source tokens in a batch that is translated
 SENTENCES = {"base": 48, "big": 48}  # that are translated; 200 where nothing else is said
@@ -68,7 +73,16 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--data", default=None, help="corpus by name (default grammar)")
     parser.add_argument("--data-dir", type=Path, help="folder with train.en, train.de")
     parser.add_argument(
-        "--compile", action="store_true", help="training: everybody once more by torch.compile"
+        "--compile",
+        nargs="*",
+        choices=tuple(SHORT_NAMES),
+        help="training: these peers once more by torch.compile (no name: all), this package too",
+    )
+    parser.add_argument(
+        "--precisions", nargs="+", choices=("fp32", "bf16"), help="training: these alone"
+    )
+    parser.add_argument(
+        "--peers", nargs="+", choices=tuple(SHORT_NAMES), help="training: these alone"
     )
     of_ladder = parser.add_argument_group("ladder")
     of_ladder.add_argument(
@@ -140,7 +154,7 @@ def climb_ladder(arguments: argparse.Namespace) -> int:
     from annotated_transformer.training.devices import choose_device
 
     for option in ("data", "data_dir", "compile", "run_dir"):
-        if getattr(arguments, option):
+        if getattr(arguments, option) not in (None, False):
             raise CallError(
                 f"--{option.replace('_', '-')} is not for the ladder: its pairs are invented, its "
                 "weights random, and its rungs say what is compiled."
@@ -186,6 +200,11 @@ def teller(what: str) -> Any:
     return say
 
 
+def names_of(peers: list[str] | None) -> list[str] | None:
+    """In full; none named is all of them."""
+    return None if peers is None else [SHORT_NAMES[name] for name in peers or SHORT_NAMES]
+
+
 def train_sizes(
     arguments: argparse.Namespace,
     corpus: ParallelCorpus,
@@ -194,29 +213,43 @@ def train_sizes(
 ) -> list[dict[str, Any]]:
     """`benchmark training`: the report of each size, printed for people as it comes."""
     from annotated_transformer.benchmark.contestants import PEERS, PRECISIONS
+    from annotated_transformer.benchmark.ladder import LadderSettings, invented_pairs
     from annotated_transformer.benchmark.training import as_text, measure_training
+    from annotated_transformer.config import TransformerConfig
     from annotated_transformer.data import Vocabulary, encode_split
 
-    keep_prepared_products(len(PRECISIONS) * (2 + len(PEERS)) * (2 if arguments.compile else 1))
-
-    train = corpus["train"]
-    vocabulary = Vocabulary.train([*train.source, *train.target], VOCABULARY)
-    split = encode_split(train, vocabulary)
-    machine["vocabulary"] = len(vocabulary)
+    keep_prepared_products(
+        len(PRECISIONS) * (2 + len(PEERS)) * (1 if arguments.compile is None else 2)
+    )
+    on_gpu = device.type == "cuda"
+    if on_gpu and not (arguments.data or arguments.data_dir):  # the paper's batch, as the ladder
+        at = LadderSettings()
+        vocab_size = arguments.vocab_size or at.vocab_size
+        split = invented_pairs(20_000, TransformerConfig.preset("base", vocab_size))
+        sizes, budgets = ["base"], dict.fromkeys(SIZES, at.max_tokens)
+        machine["corpus"] = "invented"
+    else:
+        train = corpus["train"]
+        vocabulary = Vocabulary.train([*train.source, *train.target], VOCABULARY)
+        split, vocab_size = encode_split(train, vocabulary), len(vocabulary)
+        sizes, budgets = ["tiny", "base"], SIZES
+    machine["vocabulary"] = vocab_size
     say_machine(arguments, machine)
     reports = []
-    for preset in arguments.sizes or ["tiny", "base"]:
-        max_tokens = arguments.max_tokens or SIZES[preset]
+    for preset in arguments.sizes or sizes:
+        max_tokens = arguments.max_tokens or budgets[preset]
         rounds = arguments.rounds or 15
         report = measure_training(
             preset,
             split,
-            len(vocabulary),
+            vocab_size,
             max_tokens,
             rounds,
             device,
             teller(preset),
-            arguments.compile,
+            names_of(arguments.compile),
+            precisions=arguments.precisions or PRECISIONS,
+            peers=names_of(arguments.peers or None),
         )
         reports.append(report.to_dict())
         if arguments.format != "json":

@@ -109,6 +109,11 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_device(parser)
     add("--precision", help="fp32 or bf16; default bf16 where the hardware has it")
     add("--byte-dropout", action="store_true", help="faster dropout on a CPU (departure)")
+    add(
+        "--share-rows",
+        action="store_true",
+        help="several sentences in a row of a batch: one shape, fast on a GPU (departure)",
+    )
     add("--compile", action=argparse.BooleanOptionalAction, help="torch.compile; for GPUs")
     add("--checkpoint-every", type=int, help="steps; default one checkpoint an epoch")
     add("--keep", type=int, help="how many checkpoints stay (default 5)")

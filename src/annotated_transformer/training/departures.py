@@ -12,6 +12,7 @@ DECIDED = (
     "init_gain",
     "r_drop",
     "byte_dropout",
+    "share_rows",
     "final",
     "stop_after",
     "bpe_dropout",

@@ -38,6 +38,10 @@ def choose_device(name: str) -> torch.device:
         raise CallError(
             f"This machine (or this build of PyTorch) has no {name} device: use --device auto."
         )
+    if name == "cuda":
+        # cuDNN's attention makes a plan for each new shape, which takes longer than many steps.
+        # Where all batches have one shape, `graphs` asks for it.
+        torch.backends.cuda.enable_cudnn_sdp(False)
     return torch.device(name)
 
 

@@ -14,7 +14,9 @@ from torch.autograd.function import once_differentiable
 from annotated_transformer.training.r_drop import add_disagreement
 
 LOSS_CHUNK = 1024  # rows whose logits are made at a time
+GPU_CHUNK = 16_384  # at most, on a GPU
 IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache
+IN_GPU_CACHE = 24 * 2**20  # numbers in 16 bits that stay in the cache of an H100 or H200 (50 MB)
 SMALL_EPS = 1 / 16  # below it 1 - eps is so near to 1 that probabilities in 16 bits are too coarse
 
 
@@ -48,8 +50,9 @@ def projected_label_smoothing_loss(
     weight: Tensor,
     target: Tensor,
     eps: float = 0.1,
-    chunk: int = LOSS_CHUNK,
+    chunk: int | None = None,
     r_drop: float = 0.0,
+    real: Tensor | None = None,
 ) -> Tensor:
     """The label smoothing loss of `hidden @ weight.T`, chunk by chunk.
 
@@ -63,7 +66,8 @@ def projected_label_smoothing_loss(
         weight: the projection to the vocabulary, (V, d_model).
         target: the tokens to predict, (rows,), none of them padding.
         eps: epsilon_ls.
-        chunk: rows at a time.
+        chunk: rows at a time; None is `loss_chunk`.
+        real: bool, which rows count, (rows,); None: all.
         r_drop: above 0, rows 0 and 1, 2 and 3 and so on are one position each, passed through the
             model twice (`r_drop`), and their disagreement is added with this weight.
 
@@ -73,12 +77,25 @@ def projected_label_smoothing_loss(
     Raises:
         ValueError: if rows or chunk are odd where they are to be pairs.
     """
+    chunk = loss_chunk(hidden.device, len(hidden)) if chunk is None else chunk
     if r_drop and (len(hidden) % 2 or chunk % 2):
         raise ValueError(f"{len(hidden)} rows by {chunk} at a time: pairs need even numbers.")
     loss: Tensor = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
-        hidden, weight, target, eps, chunk, r_drop
+        hidden, weight, target, eps, chunk, r_drop, real
     )
     return loss
+
+
+def loss_chunk(device: torch.device, rows: int) -> int:
+    """Rows whose logits are made at a time.
+
+    On a GPU more, because each chunk reads and writes the gradient of the whole table, and equally
+    many in each.
+    """
+    if device.type != "cuda":
+        return LOSS_CHUNK
+    chunks = -(-rows // GPU_CHUNK)
+    return 2 * -(-rows // (2 * max(1, chunks)))  # R-Drop wants pairs
 
 
 class _ProjectedLoss(torch.autograd.Function):
@@ -98,7 +115,10 @@ class _ProjectedLoss(torch.autograd.Function):
         eps: float,
         chunk: int,
         r_drop: float,
+        real: Tensor | None,
     ) -> Tensor:
+        if real is not None:  # rows of zeros add nothing to the gradient of the table
+            hidden = hidden * real[:, None]
         table = weight.to(hidden.dtype)  # (V, d_model)
         vocab_size = table.size(0)
         accurate = torch.promote_types(hidden.dtype, torch.float32)
@@ -113,20 +133,22 @@ class _ProjectedLoss(torch.autograd.Function):
         product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
-            logits = torch.mm(rows, table.T, out=all_logits[: len(rows)])  # (c, V)
+            logits = all_logits[: len(rows)]  # (c, V)
             answers = target[start : start + chunk]  # (c,)
             at_answers = torch.arange(len(rows), device=rows.device), answers
-            of_answers = logits[at_answers].to(accurate)  # (c,)
             if r_drop or eps < SMALL_EPS:
+                torch.mm(rows, table.T, out=logits)
+                of_answers = logits[at_answers].to(accurate)  # (c,)
                 log_sums, weighted = _softmax_by_parts(logits, answers, eps - 1, r_drop)
                 loss += weighted
             else:
-                probabilities = torch.softmax(logits, -1, out=logits)  # in their place
-                log_sums = _log_sums(probabilities, at_answers, of_answers, rows, table)  # (c,)
+                of_answers = _softmax_of_products(rows, table, answers, logits)  # (c,)
+                log_sums = _log_sums(logits, at_answers, of_answers, rows, table)  # (c,)
                 logits[at_answers] += eps - 1
             answer_logs = of_answers - log_sums  # log p of the answer
             mean_logs = rows.to(accurate) @ mean_row - log_sums  # the mean of log p over all tokens
-            loss -= ((1 - eps) * answer_logs + eps * mean_logs).sum()
+            of_rows = (1 - eps) * answer_logs + eps * mean_logs  # (c,)
+            loss -= (of_rows if real is None else of_rows * real[start : start + chunk]).sum()
             if not any(ctx.needs_input_grad):
                 continue
             # In the logits' place is now p - ((1 - eps) one-hot + eps / V), but for eps / V.
@@ -134,6 +156,8 @@ class _ProjectedLoss(torch.autograd.Function):
             torch.mm(logits.T, rows, out=product)
             weight_gradient += summand.copy_(product)
         hidden_gradient -= (eps * mean_row).to(hidden.dtype)
+        if real is not None:
+            hidden_gradient *= real[:, None]
         ctx.save_for_backward(hidden_gradient, weight_gradient.to(weight.dtype))
         return loss
 
@@ -149,7 +173,33 @@ class _ProjectedLoss(torch.autograd.Function):
             None,
             None,
             None,
+            None,
         )
+
+
+def _softmax_of_products(rows: Tensor, table: Tensor, answers: Tensor, room: Tensor) -> Tensor:
+    """The softmax of `rows @ table.T` into `room`, and the logits of the answers before it, (c,).
+
+    On a GPU by so few rows at a time that their logits do not leave its cache in between.
+
+    Args:
+        rows: (c, d_model).
+        table: (V, d_model).
+        answers: token numbers, (c,).
+        room: (c, V).
+    """
+    at_once = len(rows) if rows.device.type == "cpu" else max(1, IN_GPU_CACHE // table.size(0))
+    of_answers = []
+    for part, own, logits in zip(
+        torch.split(rows, at_once),
+        torch.split(answers, at_once),
+        torch.split(room, at_once),
+        strict=True,
+    ):
+        torch.mm(part, table.T, out=logits)
+        of_answers.append(logits[torch.arange(len(own), device=own.device), own])
+        torch.softmax(logits, -1, out=logits)  # in their place
+    return torch.cat(of_answers).to(torch.promote_types(rows.dtype, torch.float32))
 
 
 def _log_sums(
@@ -162,8 +212,8 @@ def _log_sums(
     """The log of the sum of the exponentials of each row's logits, (c,).
 
     It is logit - log p of any token. The answer's logit is at hand. Where its p is rounded to 0,
-    the logit of the most probable token is made once more; on a GPU always, for to ask it would be
-    to wait for all that it has been given to do.
+    the logit of the most probable token is made once more. A GPU is not asked for that, because it
+    would be to wait for all that it has been given to do: there the smallest p counts.
 
     Args:
         probabilities: (c, V).
@@ -176,8 +226,8 @@ def _log_sums(
     accurate = of_answers.dtype
     of_softmax = probabilities[at_answers].to(accurate)
     smallest = torch.finfo(probabilities.dtype).tiny  # what is smaller has fewer digits
-    if of_softmax.device.type == "cpu" and of_softmax.min() >= smallest:
-        return of_answers - of_softmax.log()
+    if of_softmax.device.type != "cpu" or of_softmax.min() >= smallest:
+        return of_answers - of_softmax.clamp_min(smallest).log()
     largest, likeliest = probabilities.max(1)  # (c,)
     of_likeliest = (rows.to(accurate) * table[likeliest]).sum(1).to(rows.dtype)  # as they were
     return of_likeliest - largest.to(accurate).log()

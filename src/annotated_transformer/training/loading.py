@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import torch
 
 from annotated_transformer.data import Batch, EncodedSplit, make_batch
+from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batch
 from annotated_transformer.training.step import Part
 
 
@@ -24,13 +25,19 @@ class Loader:
         pad_id: fills up short sentences.
         device: that computes with them. A GPU gets pinned memory.
         ahead: whether announced parts are made by a second thread.
+        shape: of rows that sentences share; None: each sentence has its own.
     """
 
-    def __init__(self, pad_id: int, device: torch.device, ahead: bool) -> None:
+    def __init__(
+        self, pad_id: int, device: torch.device, ahead: bool, shape: RowShape | None = None
+    ) -> None:
         self.pad_id = pad_id
+        self.shape = shape
         self.pins = device.type == "cuda"
         self._pool = ThreadPoolExecutor(1, "batches") if ahead else None
-        self._begun: dict[tuple[int, int], Future[Batch]] = {}  # by epoch and place
+        self._begun: dict[
+            tuple[int, int], Future[Batch | SharedRowBatch]
+        ] = {}  # by epoch and place
 
     def announce(self, split: EncodedSplit, parts: Sequence[Part]) -> None:
         """Begin with these: they will be asked for next."""
@@ -39,12 +46,17 @@ class Loader:
                 key = part.epoch, part.place
                 self._begun[key] = self._pool.submit(self._make, split, part)
 
-    def batch(self, split: EncodedSplit, part: Part) -> Batch:
+    def batch(self, split: EncodedSplit, part: Part) -> Batch | SharedRowBatch:
         """The batch of a part, announced or not."""
         begun = self._begun.pop((part.epoch, part.place), None)
         return self._make(split, part) if begun is None else begun.result()
 
-    def _make(self, split: EncodedSplit, part: Part) -> Batch:
+    def _make(self, split: EncodedSplit, part: Part) -> Batch | SharedRowBatch:
+        if self.shape is not None:
+            shared = shared_row_batch(split, part.indices, self.shape, self.pad_id)
+            return (
+                SharedRowBatch(shared.numbers.pin_memory(), shared.indices) if self.pins else shared
+            )
         batch = make_batch(split, part.indices, self.pad_id)
         if self.pins:
             return Batch(batch.src.pin_memory(), batch.tgt.pin_memory(), batch.indices)

@@ -14,10 +14,13 @@ A step costs twice the time, and each batch twice the memory.
 from torch import Tensor
 
 from annotated_transformer.data import Batch
+from annotated_transformer.data.shared_rows import SharedRowBatch
 
 
-def twice(batch: Batch) -> Batch:
+def twice(batch: Batch | SharedRowBatch) -> Batch | SharedRowBatch:
     """Every pair once more, behind all of them: dropout treats the copy in its own way."""
+    if isinstance(batch, SharedRowBatch):
+        return SharedRowBatch(batch.numbers.repeat(1, 2, 1), batch.indices)
     return Batch(batch.src.repeat(2, 1), batch.tgt.repeat(2, 1), batch.indices)
 
 

@@ -42,6 +42,9 @@ class TrainingConfig:
         precision: "fp32", or "bf16" for the matrix products and the activations between them; the
             weights, their gradients and Adam stay in float32, and every softmax is computed there.
         byte_dropout: dropout probabilities rounded to 1/256, faster on a CPU. A departure.
+        share_rows: several sentences share a row of a batch (`data.shared_rows`): hardly any
+            padding, and one shape, so that a GPU replays each step from a recording. Batches are
+            then of any lengths, where section 5.1 has similar ones: a departure.
         compile: torch.compile, meant for GPUs.
         checkpoint_every: steps between checkpoints; None is one an epoch.
         keep: how many checkpoints stay.
@@ -79,6 +82,7 @@ class TrainingConfig:
     seed: int = 0
     precision: Precision = "fp32"
     byte_dropout: bool = False
+    share_rows: bool = False
     compile: bool = False
     checkpoint_every: int | None = None
     keep: int = 5

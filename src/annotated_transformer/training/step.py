@@ -11,10 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from annotated_transformer.data import Batch, EncodedSplit, make_batch
+from annotated_transformer.data.shared_rows import SharedRowBatch
 from annotated_transformer.data.token_store import lengths_of
-from annotated_transformer.likelihood import packed_teacher_forced, teacher_forced
+from annotated_transformer.likelihood import (
+    packed_teacher_forced,
+    teacher_forced,
+    teacher_forced_in_shared_rows,
+)
 from annotated_transformer.packing import can_be_packed
 from annotated_transformer.training.label_smoothing import projected_label_smoothing_loss
 from annotated_transformer.training.r_drop import in_pairs, twice
@@ -66,10 +72,10 @@ def add_gradients(
     split: EncodedSplit,
     parts: Sequence[Part],
     target_tokens: int,
-    batches: Iterable[Batch] | None = None,
+    batches: Iterable[Batch | SharedRowBatch] | None = None,
     packed: bool | None = None,
 ) -> float:
-    """Add the gradient of each part of a step to the model's.
+    """Add the gradient of each part of a step to the model's, and wait for it.
 
     Args:
         parts: those that this process takes.
@@ -81,6 +87,28 @@ def add_gradients(
         The loss, summed over the tokens of these parts, in nats: the smoothed one, and with R-Drop
         the mean of both passes' with half of the weighted disagreement.
     """
+    return sum_of(start_gradients(model, settings, split, parts, target_tokens, batches, packed))
+
+
+def sum_of(losses: Sequence[Tensor]) -> float:
+    """The sum of the parts' losses; on a GPU it waits until they are known."""
+    return sum(torch.stack(list(losses)).tolist()) if losses else 0.0
+
+
+def start_gradients(
+    model: Transformer,
+    settings: TrainingConfig,
+    split: EncodedSplit,
+    parts: Sequence[Part],
+    target_tokens: int,
+    batches: Iterable[Batch | SharedRowBatch] | None = None,
+    packed: bool | None = None,
+) -> list[Tensor]:
+    """`add_gradients` without waiting: a GPU may still be at work afterwards.
+
+    Returns:
+        The loss of each part: scalars on the model's device.
+    """
     losses = []
     if packed is None:
         packed = leaves_padding_out(settings, model)
@@ -89,28 +117,43 @@ def add_gradients(
     for part, batch in zip(parts, batches, strict=True):
         if settings.accumulate > 1:
             seed_dropout(settings.seed, part)
-        if settings.r_drop:
-            batch = twice(batch)
-        with matrix_precision(settings, model.device):
-            read = packed_teacher_forced if packed else teacher_forced
-            hidden, answers = read(model, batch)  # (tokens, d_model), (tokens,)
-        if settings.precision == "bf16":
-            hidden = hidden.bfloat16()
-        if settings.r_drop:
-            hidden, answers = in_pairs(hidden), in_pairs(answers)
-        loss = projected_label_smoothing_loss(
-            hidden,
-            model.projection.weight,
-            answers,
-            settings.label_smoothing,
-            r_drop=settings.r_drop,
-        )
-        if settings.r_drop:
-            loss = loss / 2  # the mean of both passes
+        loss = batch_loss(model, settings, batch, packed)
         mean_loss = loss / target_tokens
         mean_loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.detach())
-    return sum(torch.stack(losses).tolist()) if losses else 0.0
+    return losses
+
+
+def batch_loss(
+    model: Transformer,
+    settings: TrainingConfig,
+    batch: Batch | SharedRowBatch,
+    packed: bool = False,
+) -> Tensor:
+    """The loss of a batch, summed over its tokens, in nats, as `add_gradients` returns it."""
+    if settings.r_drop:
+        batch = twice(batch)
+    real = None
+    with matrix_precision(settings, model.device):
+        if isinstance(batch, SharedRowBatch):
+            hidden, answers, real = teacher_forced_in_shared_rows(model, batch)
+        else:
+            read = packed_teacher_forced if packed else teacher_forced
+            hidden, answers = read(model, batch)  # (tokens, d_model), (tokens,)
+    if settings.precision == "bf16":
+        hidden = hidden.bfloat16()
+    if settings.r_drop:
+        hidden, answers = in_pairs(hidden), in_pairs(answers)
+        real = None if real is None else in_pairs(real)
+    loss = projected_label_smoothing_loss(
+        hidden,
+        model.projection.weight,
+        answers,
+        settings.label_smoothing,
+        r_drop=settings.r_drop,
+        real=real,
+    )
+    return loss / 2 if settings.r_drop else loss  # the mean of both passes
 
 
 def leaves_padding_out(settings: TrainingConfig, model: Transformer) -> bool:

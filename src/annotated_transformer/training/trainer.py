@@ -8,12 +8,15 @@ a CPU with the same number of threads).
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor
 
-from annotated_transformer.data import EncodedSplit, token_batches
+from annotated_transformer.data import Batch, EncodedSplit, token_batches
+from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batches
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.training.byte_dropout import use_byte_dropout
 from annotated_transformer.training.checkpoints import (
@@ -25,6 +28,8 @@ from annotated_transformer.training.checkpoints import (
     save_stop,
 )
 from annotated_transformer.training.distributed import ALONE, Workers
+from annotated_transformer.training.fused_relu import use_fused_relu
+from annotated_transformer.training.graphs import RecordedGradients
 from annotated_transformer.training.initial_gain import shrink_branches
 from annotated_transformer.training.journal import DIVERGED, Journal
 from annotated_transformer.training.loading import Loader
@@ -41,10 +46,12 @@ from annotated_transformer.training.signals import asking_to_stop
 from annotated_transformer.training.snapshot import RunState, restore_snapshot, take_snapshot
 from annotated_transformer.training.step import (
     Part,
-    add_gradients,
     count_tokens,
     parts_of_step,
+    seed_dropout,
+    start_gradients,
     steps_of_epoch,
+    sum_of,
 )
 from annotated_transformer.training.stopping import (
     best_validation,
@@ -65,9 +72,52 @@ def build_model(config: RunConfig, device: torch.device) -> Transformer:
     if config.training.byte_dropout:
         use_byte_dropout(model)
     if config.training.compile:
-        model.encoder.compile()
-        model.decoder.compile()
+        compile_layers(model, one_shape=config.training.share_rows)
     return model
+
+
+# For inductor, on a GPU. PyTorch's own kernel for dropout: the one that inductor writes draws four
+# times as many numbers. And no kernel that makes the gradients of a LayerNorm's input and of its
+# gain in one: two are faster here.
+GPU_OPTIONS = {"fallback_random": True, "triton.mix_order_reduction": False}
+
+
+def is_known(option: str) -> bool:
+    """Whether this version's inductor has an option."""
+    return option in torch._inductor.list_options()  # type: ignore[no-untyped-call]
+
+
+def compile_layers(model: Transformer, one_shape: bool) -> None:
+    """torch.compile for each layer by itself: all encoder layers share what is compiled for one,
+    and all decoder layers, so it takes a sixth of the time that both stacks would.
+
+    Args:
+        one_shape: all batches have the same; else what is compiled has to fit many.
+    """
+    parts = [*model.encoder.layers, *model.decoder.layers]
+    if one_shape:
+        parts += [model.source_embedding, model.target_embedding]
+    options = None
+    if model.device.type == "cuda":
+        options = {name: value for name, value in GPU_OPTIONS.items() if is_known(name)}
+        use_fused_relu(model)
+    for part in parts:
+        part.compile(dynamic=False if one_shape else None, options=options)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A step whose loss nobody has asked for.
+
+    Attributes:
+        losses: of this process's parts, summed over their tokens, on the device.
+        target_tokens: of the step.
+        tokens: of the step, source and target.
+    """
+
+    losses: list[Tensor]
+    target_tokens: int
+    tokens: int
 
 
 class Trainer:
@@ -131,7 +181,17 @@ class Trainer:
             self.settings.learning_rate,
             self.settings.decay,
         )
-        self.loader = Loader(config.model.pad_id, device, ahead=device.type == "cuda")
+        self.shape: RowShape | None = None  # of rows that sentences share
+        self.recorded: RecordedGradients | None = None
+        if self.settings.share_rows:
+            longest = max(int(np.max(split.lengths)) for split in self.train_splits)
+            self.shape = RowShape.of(self.settings.max_tokens, longest)
+            if device.type == "cuda":
+                self.recorded = RecordedGradients(self.model, self.settings)
+        ahead = device.type == "cuda"
+        self.loader = Loader(config.model.pad_id, device, ahead, self.shape)
+        self.unread: list[Unread] = []  # at most one when a step has been taken, on a GPU
+        self.following: list[Part] = []  # the parts of the next step
         self.state = RunState()
         self.stalled = False
         self.stop_asked: str | None = None
@@ -146,12 +206,10 @@ class Trainer:
 
     def batches(self, epoch: int) -> list[list[int]]:
         """The batches of an epoch, in order: a function of the seed and the epoch alone."""
-        return token_batches(
-            self._split_of(epoch).lengths,
-            self.settings.max_tokens,
-            seed=self.settings.seed,
-            epoch=epoch,
-        )
+        lengths, seed = self._split_of(epoch).lengths, self.settings.seed
+        if self.shape is not None:
+            return shared_row_batches(lengths, self.shape, seed=seed, epoch=epoch)
+        return token_batches(lengths, self.settings.max_tokens, seed=seed, epoch=epoch)
 
     def planned_steps(self) -> int | None:
         """How many steps the run will take; None if only the clock knows."""
@@ -183,14 +241,16 @@ class Trainer:
                     epoch, first = self.state.epoch, self.state.batch
                     parts = parts_of_step(batches, epoch, first, self.settings.accumulate)
                     after = first + len(parts)
-                    following = parts_of_step(batches, epoch, after, self.settings.accumulate)
-                    self.loader.announce(self.train_split, self.workers.share(following))
+                    self.following = parts_of_step(batches, epoch, after, self.settings.accumulate)
                     self._step(parts, done)
                     if self._checkpoint_is_due(len(batches)):
+                        self._read_losses()
                         self._save()
                     if self._asked_to_stop():
+                        self._read_losses()
                         self._save_stop()
                         return False
+                self._read_losses()
                 if self.state.batch == len(batches):
                     self._end_epoch()
                 if self._done(planned) >= 1:
@@ -260,14 +320,9 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         target_tokens, tokens = count_tokens(self.train_split, parts)
-        split, own = self.train_split, self.workers.share(parts)
-        batches = [self.loader.batch(split, part) for part in own]
-        own_loss = add_gradients(self.model, self.settings, split, own, target_tokens, batches)
-        own_cpu = process_cpu_seconds()
-        loss, cpu_seconds = self.workers.sum_numbers([own_loss, own_cpu])
-        self.journal.cpu_of_others = cpu_seconds - own_cpu
-        if not math.isfinite(loss):
-            raise self._diverged()
+        own = list(self.workers.share(parts))
+        batches = [self.loader.batch(self.train_split, part) for part in own]
+        own_losses = self._start_gradients(own, batches, target_tokens)
         self.workers.sum_gradients(parameters)
         if self.settings.clip_norm is not None:
             norm = float(torch.nn.utils.clip_grad_norm_(parameters, self.settings.clip_norm))
@@ -275,12 +330,49 @@ class Trainer:
             state.clipped += norm > self.settings.clip_norm
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        # A GPU has its work now. Meanwhile the next batches are made; before, they would be in the
+        # way of the thread that hands it out.
+        self.loader.announce(self.train_split, self.workers.share(self.following))
         state.step += 1
         state.batch += len(parts)
-        state.loss += loss
-        state.target_tokens += target_tokens
-        state.tokens += tokens
+        self.unread.append(Unread(own_losses, target_tokens, tokens))
+        at_once = self.device.type == "cpu" or self.journal.is_due(state)
+        self._read_losses(all_but=0 if at_once else 1)
         self.journal.log_if_due(state, rate, clips=self.settings.clip_norm is not None)
+
+    def _read_losses(self, all_but: int = 0) -> None:
+        """Learn the losses that nobody has asked for, but for those of the last `all_but` steps.
+
+        To ask a GPU is to wait for it. Between two steps it is asked for the loss of the one
+        before, when it has the next to work on.
+        """
+        while len(self.unread) > all_but:
+            self._read_loss(self.unread.pop(0), self.state.step - len(self.unread))
+
+    def _read_loss(self, unread: Unread, step: int) -> None:
+        """Add the loss of a step to those since the last log."""
+        own_loss, own_cpu = sum_of(unread.losses), process_cpu_seconds()
+        loss, cpu_seconds = self.workers.sum_numbers([own_loss, own_cpu])
+        self.journal.cpu_of_others = cpu_seconds - own_cpu
+        if not math.isfinite(loss):
+            raise self._diverged(after=step - 1)
+        self.state.loss += loss
+        self.state.target_tokens += unread.target_tokens
+        self.state.tokens += unread.tokens
+
+    def _start_gradients(
+        self, own: list[Part], batches: list[Batch | SharedRowBatch], target_tokens: int
+    ) -> list[Tensor]:
+        """The gradient of this process's parts of a step; the loss of each, summed over tokens."""
+        if self.recorded is None or len(own) != 1:
+            return start_gradients(
+                self.model, self.settings, self.train_split, own, target_tokens, batches
+            )
+        (part,), (batch,) = own, batches
+        assert isinstance(batch, SharedRowBatch)
+        if self.settings.accumulate > 1:
+            seed_dropout(self.settings.seed, part)
+        return [self.recorded.add(batch, target_tokens)]
 
     def _asked_to_stop(self) -> bool:
         """Whether any process was asked to, the same answer for all."""
@@ -306,11 +398,12 @@ class Trainer:
         if best_validation(lines, measure) is values:
             save_best(self.directory, model_weights(self.model), values, measure)
 
-    def _diverged(self) -> WorkError:
-        """What to raise when the loss is no number; the curve says so too."""
-        self.journal.record({"event": DIVERGED, "step": self.state.step + 1})
+    def _diverged(self, after: int | None = None) -> WorkError:
+        """What to raise when the loss is no number after a step; the curve says so too."""
+        after = self.state.step if after is None else after
+        self.journal.record({"event": DIVERGED, "step": after + 1})
         return WorkError(
-            f"The loss is no longer a number after step {self.state.step}: the run has diverged. "
+            f"The loss is no longer a number after step {after}: the run has diverged. "
             "Checkpoints written before are intact. Begin again with a lower --learning-rate or a "
             "longer --warmup."
         )

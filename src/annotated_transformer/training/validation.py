@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 
@@ -21,8 +23,24 @@ def measure_validation(
 ) -> dict[str, float]:
     """The loss and perplexity of the unsmoothed likelihood; BLEU too if the run is judged by it.
 
-    The loss is not a number if the run has diverged.
+    The loss is not a number if the run has diverged. What is compiled for training is left alone:
+    batches of other shapes would be compiled for anew.
     """
+    with as_it_is_written(settings):
+        return _measure(model, valid, settings, bleu)
+
+
+def as_it_is_written(settings: TrainingConfig) -> AbstractContextManager[Any]:
+    """Inside, the model runs without what torch.compile made of it."""
+    if not settings.compile:
+        return nullcontext()
+    stance: AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
+    return stance
+
+
+def _measure(
+    model: Transformer, valid: EncodedSplit, settings: TrainingConfig, bleu: BleuMeter | None
+) -> dict[str, float]:
     with matrix_precision(settings, model.device):
         measured = split_likelihood(model, valid, settings.max_tokens)
     values = {"loss": round(measured.loss, 6), "perplexity": round(measured.perplexity, 4)}

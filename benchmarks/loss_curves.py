@@ -1,0 +1,81 @@
+"""The loss of the fast path beside that of the plain one, step by step on the same pairs.
+
+    python benchmarks/loss_curves.py --device cuda --data multi30k --out curves.jsonl
+
+Three curves from the same starting weights: the plain path (float32, Equation 1 in separate
+operations, all logits, padded), the plain path once more with other dropout, and the fast path
+(the last rung of `benchmark ladder`). Dropout is drawn anew in each, so two curves of one path
+differ too: that difference is the noise that the fast path is held against. Each curve is a line of
+JSON in --out as soon as it is known.
+"""
+
+import argparse
+import json
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.benchmark.rungs import Rung, RungSteps, Workload, rungs_on
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import Vocabulary, encode_split, load_corpus
+from annotated_transformer.training.devices import choose_device
+from annotated_transformer.training.schedule import LearningRateSchedule
+
+VOCABULARY = 10_000
+LONGEST = 60  # longer pairs are left out, so that rows are 64 wide
+CURVES = {"plain": ("plain", 1), "plain, other dropout": ("plain", 2), "fast": ("", 3)}
+
+
+def curve(
+    rung: Rung, workload: Workload, device: torch.device, warmup: int, seed: int
+) -> list[float]:
+    """The loss of each step, in nats per token; the pairs are those of shared rows for all."""
+    fast = rungs_on(device)[-1]
+    steps = RungSteps(rung, workload, device)
+    steps.steps = RungSteps(replace(fast, compiled=False, recorded=False), workload, device).steps
+    schedule = LearningRateSchedule(workload.config.d_model, warmup, None, 0.0)
+    torch.manual_seed(seed)
+    losses = []
+    with closing(steps.loader):
+        for number in range(workload.steps):
+            for group in steps.optimizer.param_groups:
+                group["lr"] = schedule.rate(number + 1, 0.0)
+            losses.append(round(steps.take(number), 6))
+            if number % 100 == 99:
+                print(f"{rung.name}: step {number + 1} of {workload.steps}", file=sys.stderr)
+    return losses
+
+
+def main() -> None:
+    """Make the curves that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--data", default="grammar")
+    parser.add_argument("--data-dir", type=Path)
+    parser.add_argument("--preset", default="base")
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--max-tokens", type=int, default=2048)
+    parser.add_argument("--warmup", type=int, default=4000)
+    parser.add_argument("--curves", nargs="+", choices=tuple(CURVES), default=tuple(CURVES))
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args()
+    device = choose_device(asked.device)
+    train = load_corpus(asked.data, data_dir=asked.data_dir)["train"]
+    vocabulary = Vocabulary.train([*train.source, *train.target], VOCABULARY)
+    split = encode_split(train, vocabulary, max_length=LONGEST)
+    config = TransformerConfig.preset(asked.preset, len(vocabulary))
+    workload = Workload(config, split, asked.max_tokens, asked.steps)
+    for name in asked.curves:
+        path, seed = CURVES[name]
+        rung = next((r for r in rungs_on(device) if r.name == path), rungs_on(device)[-1])
+        losses = curve(rung, workload, device, asked.warmup, seed)
+        row = {"curve": name, "rung": rung.name, "preset": asked.preset, "loss": losses}
+        with asked.out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""The gradient of a batch as one CUDA graph: recorded once, replayed with one call.
+
+A step of the base model starts some two thousand kernels, each by Python. Where a kernel takes less
+time than its start, the GPU waits for Python. A graph holds all starts; it can be replayed where
+every batch has the same shape, as batches in shared rows have.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.data.shared_rows import SharedRowBatch
+from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.training.step import batch_loss
+from annotated_transformer.transformer import Transformer
+
+WARM_UP = 3  # passes before recording: what is compiled or chosen at first use happens there
+
+
+@contextmanager
+def cudnn_attention() -> Iterator[None]:
+    """Inside, PyTorch may take cuDNN's attention, the fastest for many sentences of one shape."""
+    before = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
+
+
+class RecordedGradients:
+    """Loss and gradient of batches in shared rows, by a CUDA graph.
+
+    The graph writes the gradients to the same place at each replay, in place of what was there.
+
+    Args:
+        model: on a GPU. Training mode and precision are recorded as they are.
+        settings: of the run.
+    """
+
+    def __init__(self, model: Transformer, settings: TrainingConfig) -> None:
+        self.model, self.settings = model, settings
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._gradients: list[Tensor | None] = []
+
+    def add(self, batch: SharedRowBatch, target_tokens: int) -> Tensor:
+        """Make the gradient of the mean loss of a batch the model's.
+
+        Args:
+            batch: of the shape of all others.
+            target_tokens: of the whole step.
+
+        Returns:
+            The loss, summed over the tokens, in nats: a scalar on the GPU, not waited for.
+        """
+        if self._graph is None:
+            with cudnn_attention():
+                self._record(batch)
+        assert self._graph is not None
+        self._numbers.copy_(batch.numbers, non_blocking=True)
+        self._scale.fill_(1 / target_tokens)
+        self._graph.replay()
+        for parameter, gradient in zip(self.parameters, self._gradients, strict=True):
+            parameter.grad = gradient
+        return self._loss.clone()  # the next replay writes over it
+
+    def _record(self, batch: SharedRowBatch) -> None:
+        device = self.model.device
+        self._numbers = batch.numbers.to(device)
+        self._scale = torch.ones((), device=device)
+        own = SharedRowBatch(self._numbers, batch.indices)
+        before = torch.cuda.get_rng_state(device)
+        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(WARM_UP):
+                self._pass(own)
+        torch.cuda.current_stream().wait_stream(stream)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            self._loss = self._pass(own)
+        self._gradients = [p.grad for p in self.parameters]
+        torch.cuda.set_rng_state(before, device)
+
+    def _pass(self, batch: SharedRowBatch) -> Tensor:
+        for parameter in self.parameters:
+            parameter.grad = None
+        loss = batch_loss(self.model, self.settings, batch)
+        (loss * self._scale).backward()  # type: ignore[no-untyped-call]
+        return loss.detach()
