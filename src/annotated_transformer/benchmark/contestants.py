@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from annotated_transformer.benchmark.peers import AnnotatedPeer, MarianPeer, TorchPeer
+from annotated_transformer.benchmark.peers import AnnotatedPeer, MarianPeer, TorchPeer, compile_peer
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, make_batch, token_batches
 from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batches
@@ -71,8 +71,8 @@ def line_up(
 
     Args:
         max_tokens: of a batch, a side.
-        compiled: names of those PEERS that take part a second time by torch.compile, as one module,
-            with this package as `train --compile` does it; None: nobody does.
+        compiled: names of those PEERS that take part a second time by torch.compile, layer by
+            layer, and this package with them, as `train --compile` does it; None: nobody does.
         peers: names of PEERS; None: all.
     """
     by_length = token_batches(split.lengths, max_tokens, seed=0, epoch=0)
@@ -107,7 +107,7 @@ def line_up(
         for name in (name for name in compiled if name in there):
             for precision in precisions:
                 peer = PEERS[name](config)
-                peer.compile(dynamic=True)  # every batch has another shape
+                compile_peer(peer)
                 step = peer_step(peer, split, by_length, device, precision, config.pad_id)
                 contestants.append(Contestant(name + COMPILED, precision, by_length, step))
     return contestants, missing

@@ -5,7 +5,7 @@ smoothed loss of a batch, a mean over its real tokens, in the way that is usual 
 """
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -43,7 +43,7 @@ class TorchPeer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.pad_id = config.pad_id
+        self.pad_id, self.loss = config.pad_id, cross_entropy
         self.positions = Positions(config)
         self.transformer = nn.Transformer(
             config.d_model,
@@ -69,7 +69,7 @@ class TorchPeer(nn.Module):
             tgt_is_causal=True,
         )
         logits = hidden @ self.positions.embedding.weight.T  # (batch, n_tgt, V)
-        return cross_entropy(logits, labels, self.pad_id)
+        return self.loss(logits, labels, self.pad_id)
 
 
 class MarianPeer(nn.Module):
@@ -83,13 +83,13 @@ class MarianPeer(nn.Module):
         super().__init__()
         import transformers
 
-        self.pad_id = config.pad_id
+        self.pad_id, self.loss = config.pad_id, cross_entropy
         sizes = hugging_face_sizes(config)
         self.marian = transformers.MarianMTModel(transformers.MarianConfig(**sizes))
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """The loss of a batch: src (batch, n_src), tgt (batch, n_tgt + 1)."""
-        return cross_entropy(self.logits(src, tgt[:, :-1]), tgt[:, 1:], self.pad_id)
+        return self.loss(self.logits(src, tgt[:, :-1]), tgt[:, 1:], self.pad_id)
 
     def logits(self, src: Tensor, read: Tensor) -> Tensor:
         """From src (batch, n_src) and read (batch, n_tgt) to (batch, n_tgt, V)."""
@@ -128,6 +128,24 @@ def hugging_face_sizes(config: TransformerConfig) -> dict[str, Any]:
         "eos_token_id": config.eos_id,
         "decoder_start_token_id": config.bos_id,
     }
+
+
+def compile_peer(peer: nn.Module) -> None:
+    """torch.compile for each layer by itself and for the loss, as this package compiles its own.
+
+    A peer as one module takes minutes: every batch has another shape, and the symbols for the sizes
+    go through all layers.
+    """
+    stacks = [module for module in peer.modules() if isinstance(module, nn.ModuleList)]
+    inner = {part for stack in stacks for layer in stack for part in layer.modules()}
+    for stack in (stack for stack in stacks if stack not in inner):
+        for place, layer in enumerate(
+            stack
+        ):  # its `compile` would do nothing to a class of PyTorch
+            stack[place] = cast(nn.Module, torch.compile(layer, dynamic=True))
+    for name in ("loss", "divergence"):
+        if hasattr(peer, name):
+            setattr(peer, name, torch.compile(getattr(peer, name), dynamic=True))
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
