@@ -5,13 +5,14 @@
 Three curves from the same starting weights: the plain path (float32, Equation 1 in separate
 operations, all logits, padded), the plain path once more with other dropout, and the fast path
 (the last rung of `benchmark ladder`). Dropout is drawn anew in each, so two curves of one path
-differ too: that difference is the noise that the fast path is held against. Each curve is a line of
-JSON in --out as soon as it is known.
+differ too: that difference is the noise that the fast path is held against. Each step is a line of
+JSON in --out as soon as it is taken.
 """
 
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -31,22 +32,20 @@ CURVES = {"plain": ("plain", 1), "plain, other dropout": ("plain", 2), "fast": (
 
 def curve(
     rung: Rung, workload: Workload, device: torch.device, warmup: int, seed: int
-) -> list[float]:
+) -> Iterator[float]:
     """The loss of each step, in nats per token; the pairs are those of shared rows for all."""
     fast = rungs_on(device)[-1]
     steps = RungSteps(rung, workload, device)
     steps.steps = RungSteps(replace(fast, compiled=False, recorded=False), workload, device).steps
     schedule = LearningRateSchedule(workload.config.d_model, warmup, None, 0.0)
     torch.manual_seed(seed)
-    losses = []
     with closing(steps.loader):
         for number in range(workload.steps):
             for group in steps.optimizer.param_groups:
                 group["lr"] = schedule.rate(number + 1, 0.0)
-            losses.append(round(steps.take(number), 6))
+            yield steps.take(number)
             if number % 100 == 99:
                 print(f"{rung.name}: step {number + 1} of {workload.steps}", file=sys.stderr)
-    return losses
 
 
 def main() -> None:
@@ -71,10 +70,11 @@ def main() -> None:
     for name in asked.curves:
         path, seed = CURVES[name]
         rung = next((r for r in rungs_on(device) if r.name == path), rungs_on(device)[-1])
-        losses = curve(rung, workload, device, asked.warmup, seed)
-        row = {"curve": name, "rung": rung.name, "preset": asked.preset, "loss": losses}
         with asked.out.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+            for step, loss in enumerate(curve(rung, workload, device, asked.warmup, seed), 1):
+                row = {"curve": name, "rung": rung.name, "step": step, "loss": round(loss, 6)}
+                file.write(json.dumps(row) + "\n")
+                file.flush()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 import json
 import math
+import signal
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,10 +23,11 @@ from annotated_transformer.benchmark.contestants import (
     line_up,
 )
 from annotated_transformer.benchmark.counting import real_sizes, step_operations
-from annotated_transformer.benchmark.training import measure_training, speed_of
+from annotated_transformer.benchmark.training import Turn, measure_training, speed_of
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, Vocabulary, encode_split, generate_corpus
+from annotated_transformer.errors import WorkError
 from annotated_transformer.training import devices
 from annotated_transformer.training.byte_dropout import ByteDropout
 
@@ -88,14 +91,25 @@ def test_nobody_sees_the_future(
     assert not torch.allclose(before[4:], after[4:])
 
 
-def test_compiled_everybody_takes_part_once_more(split: EncodedSplit) -> None:
+def test_compiled_who_is_named_takes_part_once_more(split: EncodedSplit) -> None:
     """Nothing is compiled before a first step, so this costs nothing."""
-    everybody, missing = line_up(SMALL, split, CPU, compiled=True)
+    names = list(PEERS)[1:]
+    everybody, missing = line_up(SMALL, split, 512, CPU, compiled=names)
     assert missing == []
     plain = [one.name for one in everybody if COMPILED not in one.name]
     again = [one.name.removesuffix(COMPILED) for one in everybody if COMPILED in one.name]
-    assert plain == [one.name for one in line_up(SMALL, split, CPU)[0]]
-    assert again == [name for name in plain if name != OURS_BYTE_DROPOUT]
+    assert plain == [one.name for one in line_up(SMALL, split, 512, CPU)[0]]
+    assert again == [name for name in plain if name in (OURS, *names)]
+
+
+def test_only_who_is_asked_for_takes_part(split: EncodedSplit) -> None:
+    name = next(iter(PEERS))
+    everybody, _ = line_up(SMALL, split, 512, CPU, precisions=("bf16",), peers=[name])
+    assert [(one.name, one.precision) for one in everybody] == [
+        (OURS, "bf16"),
+        (OURS_BYTE_DROPOUT, "bf16"),
+        (name, "bf16"),
+    ]
 
 
 @pytest.mark.slow
@@ -106,27 +120,32 @@ def test_a_compiled_peer_takes_the_same_steps(split: EncodedSplit) -> None:
         torch.manual_seed(0)
         peer = peers.TorchPeer(replace(SMALL, num_layers=1))
         if compiled:
-            peer.compile()
-        step = benchmark_contestants.peer_step(peer, split, CPU, "fp32", pad_id=0)
-        losses.append([step(range(20)) for _ in range(3)])
+            peers.compile_peer(peer)
+        batches = [range(20), range(15, 30)]
+        step = benchmark_contestants.peer_step(peer, split, batches, CPU, "fp32", pad_id=0)
+        losses.append([step(number) for number in (0, 1, 0)])
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
     assert losses[0][2] < losses[0][0]
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_everybody_learns_the_same_batch(precision: str, split: EncodedSplit) -> None:
+def test_everybody_learns_the_same_batch(
+    precision: str, split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Our loss and the peers' are one quantity: the start is near ln V, and all fall."""
     torch.manual_seed(0)
-    everybody, missing = line_up(SMALL, split, CPU)
+    only = [list(range(40))]
+    monkeypatch.setattr(benchmark_contestants, "token_batches", lambda *_, **__: only)
+    everybody, missing = line_up(SMALL, split, 512, CPU)
     assert missing == []
     assert [one.name for one in everybody[::2]] == [OURS, OURS_BYTE_DROPOUT, *PEERS]
-    indices = list(range(40))
     for one in everybody:
+        assert one.pairs(7) == only[0]
         if one.precision != precision:
             continue
-        first = one.step(indices)
+        first = one.step(0)
         assert 0.5 * math.log(300) < first < 2 * math.log(300), one.name
-        assert min(one.step(indices) for _ in range(25)) < first - 0.02, one.name
+        assert min(one.step(1 + number) for number in range(25)) < first - 0.02, one.name
 
 
 def test_the_row_at_the_defaults_has_pytorchs_dropout(
@@ -141,7 +160,7 @@ def test_the_row_at_the_defaults_has_pytorchs_dropout(
         return built[-1]
 
     monkeypatch.setattr(benchmark_contestants, "build_model", keep)
-    everybody, _ = line_up(replace(SMALL, dropout=0.1), split, CPU)
+    everybody, _ = line_up(replace(SMALL, dropout=0.1), split, 512, CPU)
     ours = [one.name for one in everybody if one.name not in PEERS]
     departs = [any(isinstance(part, ByteDropout) for part in model.modules()) for model in built]
     assert departs == [name == OURS_BYTE_DROPOUT for name in ours]
@@ -154,38 +173,64 @@ def test_the_share_is_of_the_models_operations_and_nobody_takes_a_step_more(
     """By a clock in which every step takes two seconds, at a peak of a million operations."""
     monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
     monkeypatch.setattr(benchmark_training, "matrix_rate", lambda device, precision: 1e6)
-    taken: list[tuple[str, str, tuple[int, ...]]] = []
+    taken: list[tuple[str, str]] = []
+    batches = [range(10), range(5, 25), range(30)]
 
     def dummy(name: str, precision: Any) -> benchmark_contestants.Contestant:
-        def step(indices: Any) -> float:
-            taken.append((name, precision, tuple(indices)))
+        def step(number: int) -> float:
+            taken.append((name, precision))
             return 0.0
 
-        return benchmark_contestants.Contestant(name, precision, step)
+        return benchmark_contestants.Contestant(name, precision, batches, step)
 
     dummies = [dummy(OURS, "fp32"), dummy(OURS, "bf16"), dummy("theirs", "fp32")]
     monkeypatch.setattr(benchmark_training, "line_up", lambda *given: (dummies, []))
 
-    def two_seconds(step: Any, indices: Any, device: torch.device) -> tuple[float, float]:
-        return 2.0, step(indices)
+    def two_seconds(step: Any, number: int, device: torch.device) -> tuple[float, float]:
+        return 2.0, step(number)
 
     monkeypatch.setattr(benchmark_training, "timed", two_seconds)
     report = measure_training("tiny", split, 300, 512, 1, CPU, warm_up=2)
     rounds = 2 + 1
     for who in ((OURS, "fp32"), (OURS, "bf16"), ("theirs", "fp32")):
-        assert len([one for one in taken if one[:2] == who]) == rounds
-    operations = step_operations(SMALL, real_sizes(split, taken[-1][2]))
+        assert taken.count(who) == rounds
+    operations = step_operations(SMALL, real_sizes(split, batches[-1]))
     assert report.operations == operations
     assert report.share_of_peak == {OURS: {"fp32": operations / 2e6, "bf16": operations / 2e6}}
 
 
 def test_ratio_is_that_of_each_round() -> None:
-    one = benchmark_contestants.Contestant("theirs", "fp32", lambda indices: 0.0)
+    """By tokens a second, for the batches need not be the same."""
+    one = benchmark_contestants.Contestant("theirs", "fp32", [], lambda number: 0.0)
     ours, theirs, tokens = [1.0, 2.0, 4.0], [2.0, 4.0, 12.0], [10, 20, 40]
-    speed = speed_of(one, theirs, ours, tokens, loss=1.0)
+    speed = speed_of(
+        one,
+        [Turn(took, count, 0, 1.0) for took, count in zip(theirs, tokens, strict=True)],
+        [Turn(took / 2, count / 2, 0, 1.0) for took, count in zip(ours, tokens, strict=True)],
+    )
     assert speed.ours_is == 2.0
     assert speed.high == 2.5
     assert speed.tokens_per_second == 5.0
+
+
+def test_a_stop_reports_the_rounds_that_were_measured(
+    split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
+    monkeypatch.setattr(devices, "RATE_SIZE", 64)
+
+    def stop_in(wanted: int) -> Any:
+        def progress(done: int, of: int) -> None:
+            if done == wanted:
+                signal.raise_signal(signal.SIGTERM)
+
+        return progress
+
+    measure = partial(measure_training, "tiny", split, 300, 512, 9, CPU, peers=[], warm_up=2)
+    report = measure(stop_in(4))
+    assert report.rounds == 4 - 2
+    with pytest.raises(WorkError, match=r"SIGTERM came in round 2, and the first 2 do not count"):
+        measure(stop_in(1))
 
 
 def test_report_has_everybody(split: EncodedSplit, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Sentences that share rows: every pair once, each token where it belongs, the same gradient."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +11,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from annotated_transformer import Transformer, TransformerConfig
+from annotated_transformer.cli import main
 from annotated_transformer.data import EncodedSplit, make_batch
-from annotated_transformer.data.shared_rows import RowShape, shared_row_batch, shared_row_batches
+from annotated_transformer.data.shared_rows import (
+    RowShape,
+    shared_row_batch,
+    shared_row_batches,
+    shared_row_waste,
+)
 from annotated_transformer.errors import CallError
 from annotated_transformer.likelihood import teacher_forced, teacher_forced_in_shared_rows
-from annotated_transformer.training import TrainingConfig
+from annotated_transformer.training import RunDirectory, TrainingConfig
+from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.step import Part, add_gradients, batch_loss
 
@@ -93,6 +101,8 @@ def test_batches_are_full() -> None:
     room = shape.rows * shape.width
     padding = [1 - sum(lengths[i][0] for i in batch) / room for batch in batches]
     assert np.mean(padding[:-1]) < 0.02
+    waste = shared_row_waste(lengths, batches, shape)
+    assert waste.source == waste.target == pytest.approx(np.mean(padding))
     for first, second in pairwise(batches):
         assert not set(first) & set(second)
 
@@ -164,3 +174,23 @@ def test_the_loader_makes_them_and_a_step_takes_them() -> None:
     assert loss == pytest.approx(add_gradients(model, how, split, [part], 24))
     for found, expected in zip(of_shared, gradients(model), strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-8, atol=1e-10)
+
+
+def test_training_on_shared_rows_learns_stops_and_goes_on(tmp_path: Path) -> None:
+    """The program's own command; stopped in the middle it ends with the same bits."""
+    recipe = "--data copy --preset tiny/N=1,d_model=16,d_ff=16,h=2 --max-tokens 512 --share-rows"
+    recipe += " --epochs 2 --warmup 20 --threads 1 --device cpu --precision fp32 --average 1"
+    alone, stopped = tmp_path / "alone", tmp_path / "stopped"
+    assert main(["train", "--run-dir", str(alone), *recipe.split()]) == 0
+    short = recipe.replace("--epochs 2", "--epochs 2 --checkpoint-every 1 --keep 999")
+    assert main(["train", "--run-dir", str(stopped), *short.split()]) == 0
+    kept = sorted((stopped / "checkpoints").iterdir())
+    for path in kept[len(kept) // 3 :]:
+        path.unlink()
+    (stopped / "model.safetensors").unlink()
+    assert main(["train", "--run-dir", str(stopped), "--resume"]) == 0
+    weights = [(run / "model.safetensors").read_bytes() for run in (alone, stopped)]
+    assert weights[0] == weights[1]
+    losses = [line["loss"] for line in RunDirectory(alone).read_metrics()]
+    assert losses[-1] < losses[0]
+    assert training_departures(RunDirectory(alone).read_config().training) == ["share_rows = True"]

@@ -7,13 +7,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import (
     EncodedSplit,
     Vocabulary,
     batching,
     encode_split,
-    in_fixed_shape,
     make_batch,
     token_batches,
 )
@@ -87,41 +85,6 @@ def gradients(model: Transformer, batch, eps: float = 0.1) -> tuple[torch.Tensor
     loss = -((1 - eps) * log_p.gather(1, answers[:, None])[:, 0] + eps * log_p.mean(1)).sum()
     loss.backward()
     return loss.detach(), {name: p.grad.clone() for name, p in model.named_parameters()}
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    multiple=st.sampled_from([1, 4, 8]),
-    budget=st.sampled_from([64, 128]),
-    place=st.integers(0, 3),
-)
-def test_a_fixed_shape_changes_neither_loss_nor_gradient(split, multiple, budget, place) -> None:
-    rounded = [tuple(-(-n // multiple) * multiple for n in pair) for pair in split.lengths]
-    batches = token_batches(rounded, budget, seed=0, epoch=0)
-    batch = make_batch(split, batches[place % len(batches)])
-    shaped = in_fixed_shape(batch, budget, multiple, pad_id=0, bos_id=1, eos_id=2)
-    rows, width = shaped.src.shape
-    assert width % multiple == 0
-    assert (shaped.tgt.size(1) - 1) % multiple == 0
-    widest = max(width, shaped.tgt.size(1) - 1)
-    assert rows == max(len(batch.src), budget // widest)
-    assert rows * widest <= budget
-    torch.manual_seed(0)
-    config = TransformerConfig(40, d_model=16, d_ff=16, num_heads=2, num_layers=2, dropout=0.0)
-    model = Transformer(config).double()
-    (loss, grads), (same_loss, same_grads) = (gradients(model, one) for one in (batch, shaped))
-    torch.testing.assert_close(same_loss, loss, rtol=1e-12, atol=0)
-    for name, gradient in grads.items():
-        torch.testing.assert_close(same_grads[name], gradient, rtol=0, atol=1e-10)
-
-
-def test_most_batches_share_a_shape(split: EncodedSplit) -> None:
-    rounded = [tuple(-(-n // 8) * 8 for n in pair) for pair in split.lengths]
-    shapes = {
-        tuple(in_fixed_shape(make_batch(split, b), 64, 8, pad_id=0, bos_id=1, eos_id=2).src.shape)
-        for b in token_batches(rounded, 64, seed=0, epoch=0)
-    }
-    assert shapes == {(8, 8)}
 
 
 @settings(max_examples=50, deadline=None)

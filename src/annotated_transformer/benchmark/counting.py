@@ -194,7 +194,7 @@ def memory(
     Args:
         item: bytes of an activation: 4 in float32, 2 under bfloat16 autocast (roughly: on a GPU
             norms and sums stay in float32).
-        chunk: rows of the loss at a time, `LOSS_CHUNK` in `train`; None is all logits at once.
+        chunk: rows of the loss at a time, `loss_chunk` in `train`; None is all logits at once.
         fused: attention by PyTorch's kernels (a CPU has none for d_k other than d_v); else its
             scores and weights are kept.
         on_cpu: a decision of dropout takes as much as an activation there, on a GPU one byte.

@@ -8,6 +8,7 @@ from typing import Any
 from annotated_transformer.errors import CallError
 
 Row = dict[str, Any]
+RECORDED = Path(__file__).parent / "recorded"
 
 
 def read_rows(out: Path | None, head: Row) -> list[Row]:
@@ -38,6 +39,27 @@ def read_rows(out: Path | None, head: Row) -> list[Row]:
         )
     by_rung = {row["rung"]: row for row in rows[1:] if "rung" in row and "error" not in row}
     return [rows[0], *by_rung.values()]
+
+
+def recorded_ladder(name: str = "h200_base") -> dict[str, Row]:
+    """A ladder that was measured on a GPU and comes with the package: its rows by rung.
+
+    What all of them share is under "". Rungs that are not there were not measured.
+    """
+    lines = (RECORDED / f"{name}.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return {row.get("rung", ""): row for row in rows}
+
+
+def recorded_kernels(name: str = "h200_base") -> tuple[float, list[tuple[str, float, int]]]:
+    """What a GPU ran in a step of the last rung.
+
+    Returns:
+        Milliseconds of the step by the clock, and of each kernel its name, milliseconds a step and
+        how often a step it is started.
+    """
+    found = json.loads((RECORDED / f"{name}_kernels.json").read_text("utf-8"))
+    return found["step_milliseconds"], [(k, ms, times) for k, ms, times in found["kernels"]]
 
 
 def append_row(out: Path | None, row: Row) -> None:

@@ -1,6 +1,5 @@
 """The rungs of `benchmark ladder`: from the plain step to the fast one, one change at a time."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -56,7 +55,6 @@ class Rung:
         compiled: encoder and decoder by torch.compile.
         shared_rows: several sentences in a row of a batch, so that all have one shape.
         recorded: the gradient of a step is one CUDA graph.
-        late: the loss of a step is asked for when the next has been started.
     """
 
     name: str
@@ -71,7 +69,6 @@ class Rung:
     compiled: bool = False
     shared_rows: bool = False
     recorded: bool = False
-    late: bool = False
 
 
 def rungs_on(device: torch.device) -> list[Rung]:
@@ -96,9 +93,8 @@ def rungs_on(device: torch.device) -> list[Rung]:
     shared = replace(ahead, name="shared", says="sentences share rows: one shape", shared_rows=True)
     compiled = replace(shared, name="compile", says="torch.compile", compiled=True)
     graph = replace(compiled, name="graph", says="one CUDA graph a step", recorded=True)
-    late = replace(graph, name="late", says="the loss asked for one step later", late=True)
     ladder = [plain, bf16, attention, fused, length, loss, ahead, parts, shared, compiled]
-    return [*ladder, graph, late] if device.type == "cuda" else ladder
+    return [*ladder, graph] if device.type == "cuda" else ladder
 
 
 def plain_attend(
@@ -198,19 +194,6 @@ def bytes_of(rung: Rung, workload: Workload, device: torch.device) -> int:
     return most
 
 
-@dataclass(frozen=True)
-class Begun:
-    """A step that has been started.
-
-    Attributes:
-        losses: of its parts, summed over their tokens, on the device.
-        target_tokens: of the step.
-    """
-
-    losses: list[Tensor]
-    target_tokens: int
-
-
 class RungSteps:
     """Training steps as a rung takes them.
 
@@ -249,22 +232,6 @@ class RungSteps:
 
     def take(self, number: int) -> float:
         """Take a step; the mean smoothed loss of its target tokens, in nats."""
-        return self.finish(self.begin(number))
-
-    def take_round(self) -> float:
-        """Take each of the different steps once; the loss of the last."""
-        begun: Begun | None = None
-        loss = math.nan
-        for number in range(len(self.steps)):
-            before, begun = begun, self.begin(number)
-            if before is not None and self.rung.late:
-                loss = self.finish(before)
-            if not self.rung.late:
-                loss, begun = self.finish(begun), None
-        return loss if begun is None else self.finish(begun)
-
-    def begin(self, number: int) -> Begun:
-        """Start a step; a GPU may be at work on it afterwards."""
         parts = self.steps[number % len(self.steps)]
         split = self.workload.split
         batches = [self.loader.batch(split, part) for part in parts]
@@ -274,11 +241,7 @@ class RungSteps:
         self.optimizer.zero_grad(set_to_none=True)
         # A GPU is at work, and this thread would only wait.
         self.loader.announce(split, self.steps[(number + 1) % len(self.steps)])
-        return Begun(losses, target_tokens)
-
-    def finish(self, begun: Begun) -> float:
-        """Wait for a step; its mean loss."""
-        return sum_of(begun.losses) / begun.target_tokens
+        return sum_of(losses) / target_tokens
 
     def start(
         self, parts: list[Part], batches: list[Batch | SharedRowBatch], target_tokens: int

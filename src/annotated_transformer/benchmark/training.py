@@ -22,8 +22,10 @@ from annotated_transformer.benchmark.contestants import (
 from annotated_transformer.benchmark.counting import real_sizes, step_operations
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
+from annotated_transformer.errors import WorkError
 from annotated_transformer.training.devices import matrix_rate, wait_for
 from annotated_transformer.training.settings import Precision
+from annotated_transformer.training.signals import asking_to_stop
 from annotated_transformer.training.step import Part, count_tokens
 
 WARM_UP = 10  # rounds that do not count; of the shapes in the next ones many have been seen then
@@ -150,23 +152,35 @@ def measure_training(
         warm_up: how many rounds go before those.
         precisions: that everybody takes part in.
         peers: that take part, by name; None: all.
+
+    Returns:
+        The report; after Ctrl-C or SIGTERM that of the rounds until then.
+
+    Raises:
+        WorkError: if it was stopped before a round counted.
     """
     config = TransformerConfig.preset(preset, vocab_size)
     contestants, missing = line_up(config, split, max_tokens, device, compiled, precisions, peers)
     turns: dict[Key, list[Turn]] = {key_of(one): [] for one in contestants}
     peaks: dict[Precision, list[float]] = {precision: [] for precision in precisions}
-    for number in range(warm_up + rounds):
-        first = number % len(contestants)  # whoever begins has the cold caches
-        for one in contestants[first:] + contestants[:first]:
-            pairs = one.pairs(number)
-            took, loss = timed(one.step, number, device)
-            tokens = count_tokens(split, [Part(list(pairs), 0, 0)])[1]
-            operations = step_operations(config, real_sizes(split, pairs))
-            turns[key_of(one)].append(Turn(took, tokens, operations, loss))
-        for precision in precisions:
-            peaks[precision].append(matrix_rate(device, precision))
-        if progress is not None:
-            progress(number + 1, warm_up + rounds)
+    stopped: list[str] = []
+    with asking_to_stop(stopped.append):
+        for number in range(warm_up + rounds):
+            first = number % len(contestants)  # whoever begins has the cold caches
+            for one in contestants[first:] + contestants[:first]:
+                turns[key_of(one)].append(turn_of(one, number, config, split, device))
+            for precision in precisions:
+                peaks[precision].append(matrix_rate(device, precision))
+            if progress is not None:
+                progress(number + 1, warm_up + rounds)
+            if stopped:
+                break
+    rounds = number + 1 - warm_up
+    if rounds < 1:
+        raise WorkError(
+            f"{stopped[0]} came in round {number + 1}, and the first {warm_up} do not count: "
+            "nothing is measured."
+        )
     counted = {key: found[warm_up:] for key, found in turns.items()}
     best = max(
         (key for key in counted if is_reference(key[0], device)),
@@ -196,6 +210,20 @@ def measure_training(
             if name.startswith(OURS)
         },
     )
+
+
+def turn_of(
+    one: Contestant,
+    number: int,
+    config: TransformerConfig,
+    split: EncodedSplit,
+    device: torch.device,
+) -> Turn:
+    """Let a contestant take the step of a number."""
+    pairs = one.pairs(number)
+    took, loss = timed(one.step, number, device)
+    tokens = count_tokens(split, [Part(list(pairs), 0, 0)])[1]
+    return Turn(took, tokens, step_operations(config, real_sizes(split, pairs)), loss)
 
 
 def key_of(one: Contestant) -> Key:

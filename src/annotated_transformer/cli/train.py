@@ -23,6 +23,7 @@ from annotated_transformer.data import (
     padding_waste,
 )
 from annotated_transformer.data.bpe_dropout import split_anew
+from annotated_transformer.data.shared_rows import shared_row_waste
 from annotated_transformer.errors import CallError
 from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training.devices import (
@@ -354,7 +355,10 @@ def _build_trainer(
 def _summary(trainer: Trainer, vocabulary: Vocabulary) -> str:
     """What will be trained on what, in a line."""
     train, settings, batches = trainer.train_split, trainer.settings, trainer.batches(0)
-    waste = padding_waste(train.lengths, batches)
+    if trainer.shape is None:
+        waste = padding_waste(train.lengths, batches)
+    else:
+        waste = shared_row_waste(train.lengths, batches, trainer.shape)
     step, count = "", settings.accumulate
     if count > 1:
         step = f"{count} batches a step (at most {count * settings.max_tokens:,} tokens a side); "

@@ -103,32 +103,6 @@ def batches_of(
         yield make_batch(encoded, indices, pad_id)
 
 
-def in_fixed_shape(
-    batch: Batch, max_tokens: int, multiple: int, *, pad_id: int, bos_id: int, eos_id: int
-) -> Batch:
-    """The batch with more padding, so that many batches share few shapes.
-
-    What is compiled or recorded for one shape must be made anew for every other. Both widths are
-    rounded up to a multiple, and rows are added until the batch is as large as the budget allows.
-    An added row is a sentence of no words: one sign on each side, so that attention has something
-    to attend to, and nothing to predict. The loss and its gradient stay what they were.
-
-    Args:
-        max_tokens: the budget that the batch was made with, of lengths rounded up likewise.
-        multiple: of positions.
-    """
-    n_src, n_tgt = (
-        -(-width // multiple) * multiple for width in (batch.src.size(1), batch.tgt.size(1) - 1)
-    )
-    given = len(batch.src)
-    rows = max(given, max_tokens // max(n_src, n_tgt))
-    src = torch.full((rows, n_src), pad_id)
-    tgt = torch.full((rows, n_tgt + 1), pad_id)  # the decoder reads one fewer
-    src[:given, : batch.src.size(1)], src[given:, 0] = batch.src, eos_id
-    tgt[:given, : batch.tgt.size(1)], tgt[given:, 0] = batch.tgt, bos_id
-    return Batch(src, tgt, batch.indices)
-
-
 @dataclass(frozen=True)
 class PaddingWaste:
     """The share of positions that hold padding, from 0 to 1, on each side."""

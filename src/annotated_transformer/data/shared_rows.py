@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from annotated_transformer.data.batching import PaddingWaste
 from annotated_transformer.data.encoding import EncodedSplit
 from annotated_transformer.errors import CallError
 
@@ -131,6 +132,16 @@ def _about_one_batch(
         source, target = source + n_src, target + n_tgt
         taken.append(waiting.pop())
     return sorted(taken, key=lambda index: max(sizes[index]), reverse=True)
+
+
+def shared_row_waste(
+    lengths: Sequence[tuple[int, int]], batches: Sequence[Sequence[int]], shape: RowShape
+) -> PaddingWaste:
+    """How much of the batches is padding."""
+    table = np.asarray(lengths, dtype=np.int64).reshape(-1, 2)
+    used = sum(table[np.asarray(batch, dtype=np.int64)].sum(axis=0) for batch in batches)
+    source, target = 1 - used / (len(batches) * shape.rows * shape.width)
+    return PaddingWaste(float(source), float(target))
 
 
 @dataclass(frozen=True)

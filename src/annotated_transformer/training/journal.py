@@ -83,13 +83,9 @@ class Journal:
         self.progress.warned(text)
         self.record({"event": "warning", "step": step, "about": about, "text": text})
 
-    def is_due(self, state: RunState) -> bool:
-        """Whether `log_if_due` will write a line."""
-        return state.step % LOG_EVERY == 0
-
     def log_if_due(self, state: RunState, rate: float, clips: bool) -> None:
         """Every `LOG_EVERY` steps: one line over the steps since the last, which begin anew."""
-        if not self.is_due(state):
+        if state.step % LOG_EVERY != 0:
             return
         loss = state.loss / state.target_tokens
         self._watch(state, loss)

@@ -16,7 +16,6 @@ from annotated_transformer.training.r_drop import add_disagreement
 LOSS_CHUNK = 1024  # rows whose logits are made at a time
 GPU_CHUNK = 16_384  # at most, on a GPU
 IN_CACHE = 2**18  # numbers in float32 (1 MiB) that stay in a core's cache
-IN_GPU_CACHE = 24 * 2**20  # numbers in 16 bits that stay in the cache of an H100 or H200 (50 MB)
 SMALL_EPS = 1 / 16  # below it 1 - eps is so near to 1 that probabilities in 16 bits are too coarse
 
 
@@ -133,17 +132,16 @@ class _ProjectedLoss(torch.autograd.Function):
         product, summand = torch.empty_like(table), torch.empty_like(weight_gradient)
         for start in range(0, hidden.size(0), chunk):
             rows = hidden[start : start + chunk]  # (c, d_model)
-            logits = all_logits[: len(rows)]  # (c, V)
+            logits = torch.mm(rows, table.T, out=all_logits[: len(rows)])  # (c, V)
             answers = target[start : start + chunk]  # (c,)
             at_answers = torch.arange(len(rows), device=rows.device), answers
+            of_answers = logits[at_answers].to(accurate)  # (c,)
             if r_drop or eps < SMALL_EPS:
-                torch.mm(rows, table.T, out=logits)
-                of_answers = logits[at_answers].to(accurate)  # (c,)
                 log_sums, weighted = _softmax_by_parts(logits, answers, eps - 1, r_drop)
                 loss += weighted
             else:
-                of_answers = _softmax_of_products(rows, table, answers, logits)  # (c,)
-                log_sums = _log_sums(logits, at_answers, of_answers, rows, table)  # (c,)
+                probabilities = torch.softmax(logits, -1, out=logits)  # in their place
+                log_sums = _log_sums(probabilities, at_answers, of_answers, rows, table)  # (c,)
                 logits[at_answers] += eps - 1
             answer_logs = of_answers - log_sums  # log p of the answer
             mean_logs = rows.to(accurate) @ mean_row - log_sums  # the mean of log p over all tokens
@@ -175,31 +173,6 @@ class _ProjectedLoss(torch.autograd.Function):
             None,
             None,
         )
-
-
-def _softmax_of_products(rows: Tensor, table: Tensor, answers: Tensor, room: Tensor) -> Tensor:
-    """The softmax of `rows @ table.T` into `room`, and the logits of the answers before it, (c,).
-
-    On a GPU by so few rows at a time that their logits do not leave its cache in between.
-
-    Args:
-        rows: (c, d_model).
-        table: (V, d_model).
-        answers: token numbers, (c,).
-        room: (c, V).
-    """
-    at_once = len(rows) if rows.device.type == "cpu" else max(1, IN_GPU_CACHE // table.size(0))
-    of_answers = []
-    for part, own, logits in zip(
-        torch.split(rows, at_once),
-        torch.split(answers, at_once),
-        torch.split(room, at_once),
-        strict=True,
-    ):
-        torch.mm(part, table.T, out=logits)
-        of_answers.append(logits[torch.arange(len(own), device=own.device), own])
-        torch.softmax(logits, -1, out=logits)  # in their place
-    return torch.cat(of_answers).to(torch.promote_types(rows.dtype, torch.float32))
 
 
 def _log_sums(

@@ -8,7 +8,7 @@ a CPU with the same number of threads).
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -105,21 +105,6 @@ def compile_layers(model: Transformer, one_shape: bool) -> None:
         part.compile(dynamic=False if one_shape else None, options=options)
 
 
-@dataclass(frozen=True)
-class Unread:
-    """A step whose loss nobody has asked for.
-
-    Attributes:
-        losses: of this process's parts, summed over their tokens, on the device.
-        target_tokens: of the step.
-        tokens: of the step, source and target.
-    """
-
-    losses: list[Tensor]
-    target_tokens: int
-    tokens: int
-
-
 class Trainer:
     """One run: its model, its optimizer, its place in the data.
 
@@ -190,7 +175,6 @@ class Trainer:
                 self.recorded = RecordedGradients(self.model, self.settings)
         ahead = device.type == "cuda"
         self.loader = Loader(config.model.pad_id, device, ahead, self.shape)
-        self.unread: list[Unread] = []  # at most one when a step has been taken, on a GPU
         self.following: list[Part] = []  # the parts of the next step
         self.state = RunState()
         self.stalled = False
@@ -244,13 +228,10 @@ class Trainer:
                     self.following = parts_of_step(batches, epoch, after, self.settings.accumulate)
                     self._step(parts, done)
                     if self._checkpoint_is_due(len(batches)):
-                        self._read_losses()
                         self._save()
                     if self._asked_to_stop():
-                        self._read_losses()
                         self._save_stop()
                         return False
-                self._read_losses()
                 if self.state.batch == len(batches):
                     self._end_epoch()
                 if self._done(planned) >= 1:
@@ -333,32 +314,17 @@ class Trainer:
         # A GPU has its work now. Meanwhile the next batches are made; before, they would be in the
         # way of the thread that hands it out.
         self.loader.announce(self.train_split, self.workers.share(self.following))
-        state.step += 1
-        state.batch += len(parts)
-        self.unread.append(Unread(own_losses, target_tokens, tokens))
-        at_once = self.device.type == "cpu" or self.journal.is_due(state)
-        self._read_losses(all_but=0 if at_once else 1)
-        self.journal.log_if_due(state, rate, clips=self.settings.clip_norm is not None)
-
-    def _read_losses(self, all_but: int = 0) -> None:
-        """Learn the losses that nobody has asked for, but for those of the last `all_but` steps.
-
-        To ask a GPU is to wait for it. Between two steps it is asked for the loss of the one
-        before, when it has the next to work on.
-        """
-        while len(self.unread) > all_but:
-            self._read_loss(self.unread.pop(0), self.state.step - len(self.unread))
-
-    def _read_loss(self, unread: Unread, step: int) -> None:
-        """Add the loss of a step to those since the last log."""
-        own_loss, own_cpu = sum_of(unread.losses), process_cpu_seconds()
+        own_loss, own_cpu = sum_of(own_losses), process_cpu_seconds()
         loss, cpu_seconds = self.workers.sum_numbers([own_loss, own_cpu])
         self.journal.cpu_of_others = cpu_seconds - own_cpu
         if not math.isfinite(loss):
-            raise self._diverged(after=step - 1)
-        self.state.loss += loss
-        self.state.target_tokens += unread.target_tokens
-        self.state.tokens += unread.tokens
+            raise self._diverged()
+        state.step += 1
+        state.batch += len(parts)
+        state.loss += loss
+        state.target_tokens += target_tokens
+        state.tokens += tokens
+        self.journal.log_if_due(state, rate, clips=self.settings.clip_norm is not None)
 
     def _start_gradients(
         self, own: list[Part], batches: list[Batch | SharedRowBatch], target_tokens: int
@@ -385,7 +351,7 @@ class Trainer:
         """Measure on the validation pairs, and write it down when the best is safe."""
         measured = measure_validation(self.model, self.valid_split, self.settings, self.bleu)
         if not math.isfinite(measured["loss"]):
-            raise self._diverged()
+            raise self._diverged("The loss of the validation")
         values = {"event": "valid", "step": self.state.step, "epoch": passes, **measured}
         if self.settings.keeps_best:
             self._keep_if_best(values)
@@ -398,12 +364,11 @@ class Trainer:
         if best_validation(lines, measure) is values:
             save_best(self.directory, model_weights(self.model), values, measure)
 
-    def _diverged(self, after: int | None = None) -> WorkError:
-        """What to raise when the loss is no number after a step; the curve says so too."""
-        after = self.state.step if after is None else after
-        self.journal.record({"event": DIVERGED, "step": after + 1})
+    def _diverged(self, what: str = "The loss") -> WorkError:
+        """What to raise when something is no number; the curve says so too."""
+        self.journal.record({"event": DIVERGED, "step": self.state.step + 1, "what": what})
         return WorkError(
-            f"The loss is no longer a number after step {after}: the run has diverged. "
+            f"{what} is no longer a number after step {self.state.step}: the run has diverged. "
             "Checkpoints written before are intact. Begin again with a lower --learning-rate or a "
             "longer --warmup."
         )
@@ -422,7 +387,7 @@ class Trainer:
     def _checkpoint(self) -> Checkpoint:
         """This very moment. Raises WorkError if the weights have stopped being numbers."""
         if not all(parameter.isfinite().all() for parameter in self.model.parameters()):
-            raise self._diverged()
+            raise self._diverged("A weight")
         state = {
             **asdict(self.state),
             "wall_seconds": self.journal.wall_seconds(),

@@ -1,0 +1,58 @@
+"""What only a GPU can show: recorded steps, compiled layers, and their gradients."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from annotated_transformer.benchmark.ladder import invented_pairs
+from annotated_transformer.benchmark.rungs import RungSteps, Workload, rungs_on
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.training.step import count_tokens, sum_of
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    config = TransformerConfig.preset("small", 2_000).with_changes(dropout=0.0)
+    return Workload(config, invented_pairs(2_000, config), max_tokens=2_048, steps=2)
+
+
+def gradients(workload: Workload, device: torch.device, **changes: bool) -> list[Tensor]:
+    """Of batches 0, 1 and 0 again, all weights in one; of the rung "graph" but for the changes."""
+    steps = RungSteps(replace(rungs_on(CUDA)[-1], **changes), workload, device)
+    found = []
+    for number in (0, 1, 0):
+        steps.model.zero_grad()
+        parts = steps.steps[number]
+        target_tokens, _ = count_tokens(workload.split, parts)
+        batches = [steps.loader.batch(workload.split, part) for part in parts]
+        assert sum_of(steps.start(parts, batches, target_tokens)) > 0
+        grads = [p.grad for p in steps.model.parameters()]
+        found.append(torch.cat([g.double().cpu().flatten() for g in grads if g is not None]))
+    steps.loader.close()
+    return found
+
+
+def distances(ours: list[Tensor], theirs: list[Tensor]) -> list[float]:
+    return [float((a - b).norm() / b.norm()) for a, b in zip(ours, theirs, strict=True)]
+
+
+def test_a_recorded_step_has_the_gradient_of_the_cpu(workload: Workload) -> None:
+    plain = {"bf16": False, "compiled": False}
+    on_cpu = gradients(workload, CPU, recorded=False, **plain)
+    assert max(distances(gradients(workload, CUDA, recorded=False, **plain), on_cpu)) < 1e-3
+    recorded = gradients(workload, CUDA, **plain)
+    assert max(distances(recorded, on_cpu)) < 1e-3
+    assert torch.equal(recorded[0], recorded[2])  # a replay leaves nothing behind
+    assert max(distances(gradients(workload, CUDA, compiled=False), on_cpu)) < 0.05  # bfloat16
+    assert max(distances(gradients(workload, CUDA), on_cpu)) < 0.05
+
+
+def test_a_recorded_step_draws_new_dropout_each_time(workload: Workload) -> None:
+    with_dropout = replace(workload, config=workload.config.with_changes(dropout=0.1))
+    first, _, again = gradients(with_dropout, CUDA, compiled=False)
+    assert 0.01 < distances([again], [first])[0] < 1
