@@ -4,9 +4,12 @@
 # Usage:     bash runs/wmt14_base_one_gpu.sh
 # Time:      of the whole run not recorded yet. A step of this kind takes one H200 43.9 ms (chapter 10,
 #            rung "ahead"): 73 minutes for 100,000, and the preparation of the corpus before it. With
-#            --share-rows --compile 30.8 ms, 51 minutes, and a sixth more tokens in a step; sentences
-#            of any lengths then share a batch, which is not the paper's.
-# Memory:    7.3 GB measured on an H200 in bf16; counted 7.4 GB, and 12.9 GB in float32 (chapter 10).
+#            --share-rows --compile 30.8 ms, 51 minutes, and, with the ladder's invented lengths, a
+#            fifth more tokens in a step; sentences of any lengths then share a batch, which is not
+#            the paper's. To plan the batches of a pass over 4.5 million pairs takes some 30 seconds
+#            then (of a processor's core, measured on another machine), about every third minute.
+# Memory:    counted 7.4 GB in bf16 and 12.9 GB in float32 (chapter 10); the ladder's rung took 7.3 on
+#            an H200.
 #            If it runs out: --max-tokens 6250 --batch-tokens 25000, the same step in four parts.
 # Cost:      the hours it takes, at your price
 # Score:     not recorded yet. newstest2014 in full (3,003 sentences), detokenised, 13a. Reported by

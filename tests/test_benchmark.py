@@ -2,10 +2,12 @@
 
 import json
 import math
+import os
+import re
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -14,21 +16,31 @@ from torch.nn import functional
 
 from annotated_transformer.benchmark import contestants as benchmark_contestants
 from annotated_transformer.benchmark import peers
-from annotated_transformer.benchmark import training as benchmark_training
 from annotated_transformer.benchmark.contestants import (
     COMPILED,
     OURS,
     OURS_BYTE_DROPOUT,
+    OURS_SHARED_ROWS,
     PEERS,
+    Contestant,
+    Entry,
+    Task,
+    Turn,
     line_up,
 )
 from annotated_transformer.benchmark.counting import real_sizes, step_operations
-from annotated_transformer.benchmark.training import Turn, measure_training, speed_of
+from annotated_transformer.benchmark.processes import OwnProcess
+from annotated_transformer.benchmark.training import (
+    KEPT,
+    TrainingReport,
+    as_text,
+    measure_training,
+    together,
+)
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, Vocabulary, encode_split, generate_corpus
 from annotated_transformer.errors import WorkError
-from annotated_transformer.training import devices
 from annotated_transformer.training.byte_dropout import ByteDropout
 
 CPU = torch.device("cpu")
@@ -91,25 +103,29 @@ def test_nobody_sees_the_future(
     assert not torch.allclose(before[4:], after[4:])
 
 
-def test_compiled_who_is_named_takes_part_once_more(split: EncodedSplit) -> None:
-    """Nothing is compiled before a first step, so this costs nothing."""
+def test_who_is_named_takes_part_once_more_compiled() -> None:
     names = list(PEERS)[1:]
-    everybody, missing = line_up(SMALL, split, 512, CPU, compiled=names)
-    assert missing == []
-    plain = [one.name for one in everybody if COMPILED not in one.name]
-    again = [one.name.removesuffix(COMPILED) for one in everybody if COMPILED in one.name]
-    assert plain == [one.name for one in line_up(SMALL, split, 512, CPU)[0]]
-    assert again == [name for name in plain if name in (OURS, *names)]
+    for device in (CPU, torch.device("cuda")):
+        everybody = [one.name for one in line_up(device, compiled=names)]
+        plain = [name for name in everybody if COMPILED not in name]
+        again = [name.removesuffix(COMPILED) for name in everybody if COMPILED in name]
+        assert plain == [one.name for one in line_up(device)]
+        ours = OURS if device == CPU else OURS_SHARED_ROWS
+        assert again == [name for name in plain if name in (ours, *names)]
 
 
-def test_only_who_is_asked_for_takes_part(split: EncodedSplit) -> None:
+def test_only_who_is_asked_for_takes_part() -> None:
     name = next(iter(PEERS))
-    everybody, _ = line_up(SMALL, split, 512, CPU, precisions=("bf16",), peers=[name])
-    assert [(one.name, one.precision) for one in everybody] == [
-        (OURS, "bf16"),
-        (OURS_BYTE_DROPOUT, "bf16"),
-        (name, "bf16"),
+    everybody = line_up(CPU, precisions=("bf16",), peers=[name])
+    assert [(one.name, one.precision, one.peer) for one in everybody] == [
+        (OURS, "bf16", ""),
+        (OURS_BYTE_DROPOUT, "bf16", ""),
+        (name, "bf16", name),
     ]
+
+
+def test_only_this_package_has_the_allocator_of_train() -> None:
+    assert all(one.keeps_memory is (one.peer == "") for one in line_up(CPU))
 
 
 @pytest.mark.slow
@@ -122,7 +138,8 @@ def test_a_compiled_peer_takes_the_same_steps(split: EncodedSplit) -> None:
         if compiled:
             peers.compile_peer(peer)
         batches = [range(20), range(15, 30)]
-        step = benchmark_contestants.peer_step(peer, split, batches, CPU, "fp32", pad_id=0)
+        task = Task(SMALL, split, 512, CPU)
+        step = benchmark_contestants.peer_step(peer, task, batches, "fp32")
         losses.append([step(number) for number in (0, 1, 0)])
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
     assert losses[0][2] < losses[0][0]
@@ -133,19 +150,16 @@ def test_everybody_learns_the_same_batch(
     precision: str, split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Our loss and the peers' are one quantity: the start is near ln V, and all fall."""
-    torch.manual_seed(0)
     only = [list(range(40))]
     monkeypatch.setattr(benchmark_contestants, "token_batches", lambda *_, **__: only)
-    everybody, missing = line_up(SMALL, split, 512, CPU)
-    assert missing == []
-    assert [one.name for one in everybody[::2]] == [OURS, OURS_BYTE_DROPOUT, *PEERS]
-    for one in everybody:
-        assert one.pairs(7) == only[0]
-        if one.precision != precision:
-            continue
-        first = one.step(0)
-        assert 0.5 * math.log(300) < first < 2 * math.log(300), one.name
-        assert min(one.step(1 + number) for number in range(25)) < first - 0.02, one.name
+    entries = [one for one in line_up(CPU) if one.precision == precision]
+    assert [one.name for one in entries] == [OURS, OURS_BYTE_DROPOUT, *PEERS]
+    for entry in entries:
+        torch.manual_seed(0)
+        one = Contestant(entry, Task(SMALL, split, 512, CPU))
+        losses = [turn.loss for turn in one.turn(range(26))]
+        assert 0.5 * math.log(300) < losses[0] < 2 * math.log(300), entry.name
+        assert min(losses) < losses[0] - 0.02, entry.name
 
 
 def test_the_row_at_the_defaults_has_pytorchs_dropout(
@@ -160,137 +174,153 @@ def test_the_row_at_the_defaults_has_pytorchs_dropout(
         return built[-1]
 
     monkeypatch.setattr(benchmark_contestants, "build_model", keep)
-    everybody, _ = line_up(replace(SMALL, dropout=0.1), split, 512, CPU)
-    ours = [one.name for one in everybody if one.name not in PEERS]
+    ours = [one for one in line_up(CPU) if not one.peer]
+    for entry in ours:
+        Contestant(entry, Task(replace(SMALL, dropout=0.1), split, 512, CPU))
     departs = [any(isinstance(part, ByteDropout) for part in model.modules()) for model in built]
-    assert departs == [name == OURS_BYTE_DROPOUT for name in ours]
+    assert departs == [one.name == OURS_BYTE_DROPOUT for one in ours]
     assert departs == [False, False, True, True]
 
 
-def test_the_share_is_of_the_models_operations_and_nobody_takes_a_step_more(
-    split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+def test_a_turn_counts_its_own_pairs(split: EncodedSplit) -> None:
+    """Real tokens of both sides, and the operations of our model for them, of every batch."""
+    one = Contestant(line_up(CPU)[0], Task(SMALL, split, 512, CPU))
+    turns = one.turn([1, len(one.batches) + 1])
+    pairs = one.batches[1]
+    tokens = sum(sum(split.lengths[index]) for index in pairs)
+    operations = step_operations(SMALL, real_sizes(split, pairs))
+    assert [(turn.tokens, turn.operations) for turn in turns] == [(tokens, operations)] * 2
+    assert all(turn.rate == turn.tokens / turn.seconds for turn in turns)
+    whole = together(turns)
+    assert (whole.tokens, whole.operations) == (2 * tokens, 2 * operations)
+    assert whole.seconds == turns[0].seconds + turns[1].seconds
+    assert whole.loss == turns[1].loss
+
+
+class Clockwork:
+    """A contestant of known speed: seconds a step by its name and precision."""
+
+    seconds: ClassVar[dict[tuple[str, str], list[float]]] = {}
+    log: ClassVar[list[tuple[str, str, tuple[int, ...]]]] = []
+    alive: ClassVar[list[tuple[str, str]]] = []
+
+    def __init__(self, entry: Entry, task: Task) -> None:
+        self.key = entry.name, entry.precision
+        if entry.peer == "Hugging Face Marian":
+            raise ImportError("not here")
+        self.alive.append(self.key)
+
+    def turn(self, numbers: Sequence[int]) -> list[Turn]:
+        self.log.append((*self.key, tuple(numbers)))
+        took = self.seconds.get(self.key, [4.0])
+        return [Turn(took[number % len(took)], 1000, 10**9, 5.0) for number in numbers]
+
+    def peak(self, precision: str) -> float:
+        return {"fp32": 1e9, "bf16": 2e9}[precision]
+
+    def close(self) -> None:
+        self.alive.remove(self.key)
+
+
+@pytest.fixture
+def clockwork(monkeypatch: pytest.MonkeyPatch) -> type[Clockwork]:
+    monkeypatch.setattr(Clockwork, "seconds", {})
+    monkeypatch.setattr(Clockwork, "log", [])
+    monkeypatch.setattr(Clockwork, "alive", [])
+    return Clockwork
+
+
+def measure(split: EncodedSplit, **given: Any) -> TrainingReport:
+    """Two rounds of three steps after two to warm up."""
+    return measure_training("tiny", split, 300, 512, 2, CPU, warm_up=2, **given)
+
+
+def test_everybody_is_compared_with_our_faster_precision(
+    split: EncodedSplit, clockwork: type[Clockwork]
 ) -> None:
-    """By a clock in which every step takes two seconds, at a peak of a million operations."""
-    monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
-    monkeypatch.setattr(benchmark_training, "matrix_rate", lambda device, precision: 1e6)
-    taken: list[tuple[str, str]] = []
-    batches = [range(10), range(5, 25), range(30)]
-
-    def dummy(name: str, precision: Any) -> benchmark_contestants.Contestant:
-        def step(number: int) -> float:
-            taken.append((name, precision))
-            return 0.0
-
-        return benchmark_contestants.Contestant(name, precision, batches, step)
-
-    dummies = [dummy(OURS, "fp32"), dummy(OURS, "bf16"), dummy("theirs", "fp32")]
-    monkeypatch.setattr(benchmark_training, "line_up", lambda *given: (dummies, []))
-
-    def two_seconds(step: Any, number: int, device: torch.device) -> tuple[float, float]:
-        return 2.0, step(number)
-
-    monkeypatch.setattr(benchmark_training, "timed", two_seconds)
-    report = measure_training("tiny", split, 300, 512, 1, CPU, warm_up=2)
-    rounds = 2 + 1
-    for who in ((OURS, "fp32"), (OURS, "bf16"), ("theirs", "fp32")):
-        assert taken.count(who) == rounds
-    operations = step_operations(SMALL, real_sizes(split, batches[-1]))
-    assert report.operations == operations
-    assert report.share_of_peak == {OURS: {"fp32": operations / 2e6, "bf16": operations / 2e6}}
-
-
-def test_ratio_is_that_of_each_round() -> None:
-    """By tokens a second, for the batches need not be the same."""
-    one = benchmark_contestants.Contestant("theirs", "fp32", [], lambda number: 0.0)
-    ours, theirs, tokens = [1.0, 2.0, 4.0], [2.0, 4.0, 12.0], [10, 20, 40]
-    speed = speed_of(
-        one,
-        [Turn(took, count, 0, 1.0) for took, count in zip(theirs, tokens, strict=True)],
-        [Turn(took / 2, count / 2, 0, 1.0) for took, count in zip(ours, tokens, strict=True)],
-    )
-    assert speed.ours_is == 2.0
-    assert speed.high == 2.5
-    assert speed.tokens_per_second == 5.0
-
-
-def test_a_stop_reports_the_rounds_that_were_measured(
-    split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
-    monkeypatch.setattr(devices, "RATE_SIZE", 64)
-
-    def stop_in(wanted: int) -> Any:
-        def progress(done: int, of: int) -> None:
-            if done == wanted:
-                signal.raise_signal(signal.SIGTERM)
-
-        return progress
-
-    measure = partial(measure_training, "tiny", split, 300, 512, 9, CPU, peers=[], warm_up=2)
-    report = measure(stop_in(4))
-    assert report.rounds == 4 - 2
-    with pytest.raises(WorkError, match=r"SIGTERM came in round 2, and the first 2 do not count"):
-        measure(stop_in(1))
-
-
-def test_report_has_everybody(split: EncodedSplit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
-    monkeypatch.setattr(devices, "RATE_SIZE", 64)
-    monkeypatch.delitem(PEERS, "Hugging Face Marian")
-
-    def not_installed(config: TransformerConfig) -> nn.Module:
-        raise ImportError("not here")
-
-    monkeypatch.setitem(PEERS, "Fairseq", not_installed)
-    said: list[int] = []
-
-    def progress(done: int, of: int) -> None:
-        said.append(done)
-
-    report = measure_training("tiny", split, 300, 512, 2, CPU, progress, warm_up=2)
-    assert {speed.name for speed in report.speeds} == {OURS, OURS_BYTE_DROPOUT, *PEERS} - {
-        "Fairseq"
+    name = "torch.nn.Transformer"
+    clockwork.seconds = {
+        (OURS, "fp32"): [3.0],
+        (OURS, "bf16"): [1.0],
+        (name, "fp32"): [2.0, 2.0, 2.0, 5.0, 5.0, 5.0],  # the second of its rounds begins with 5
+        (name, "bf16"): [6.0],
+        (name + KEPT, "fp32"): [1.5],
     }
-    assert report.missing == ["Fairseq"]
-    assert said == [1, 2, 3, 4]
-    best = report.best_of(OURS)
-    assert best.ours_is == 1.0
-    assert all(speed.tokens_per_second > 0 for speed in report.speeds)
-    assert set(report.share_of_peak) == {OURS, OURS_BYTE_DROPOUT}
-    assert all(set(shares) == {"fp32", "bf16"} for shares in report.share_of_peak.values())
-    assert best.name == OURS
-    text = "\n".join(benchmark_training.as_text(report))
+    report = measure(split, start=clockwork)
+    by_key = {(one.name, one.precision): one for one in report.speeds}
+    assert report.reference == by_key[OURS, "bf16"]
+    assert report.reference.tokens_per_second == 1000
+    assert by_key[OURS, "fp32"].ours_is == 3
+    assert by_key[name, "fp32"].ours_is == pytest.approx((3 + 4) / 2)  # 2, 2, 5 and 5, 5, 2
+    assert by_key[name + KEPT, "fp32"].ours_is == 1.5  # in the precision that was faster without
+    assert (name + KEPT, "bf16") not in by_key
+    assert report.missing == ["Hugging Face Marian"]
+    assert report.share_of_peak[OURS] == {"bf16": 10**9 / 2e9, "fp32": 10**9 / 3 / 1e9}
+    assert report.operations == 10**9
+    assert not clockwork.alive
+    text = "\n".join(as_text(report))
     assert text.count("this row is its best") == 1
-    assert text.count("GFLOP/s") == 4
-    for name in (OURS, OURS_BYTE_DROPOUT):
-        assert f"  {name:42}fp32" in text
-    assert "Fairseq" in text
-    assert "not installed" in text
+    assert re.search(r"Hugging Face Marian +not installed", text)
+    assert "2 turns of 3 steps in turn with this package" in text
     written = json.loads(json.dumps(report.to_dict()))
-    assert {OURS, OURS_BYTE_DROPOUT} <= {speed["name"] for speed in written["speeds"]}
+    assert written["speeds"][0]["name"] == OURS
 
 
-def test_the_best_precision_is_that_of_the_most_tokens_a_second(
-    split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+def test_the_sides_take_turns_on_the_same_numbers(
+    split: EncodedSplit, clockwork: type[Clockwork]
 ) -> None:
-    """Not that of the shortest median time, which may be another: 2 s in fp32, 1.9 in bf16."""
-    monkeypatch.setattr(TransformerConfig, "preset", lambda name, vocab_size: SMALL)
-    monkeypatch.setattr(devices, "RATE_SIZE", 64)
-    for name in list(PEERS):
-        monkeypatch.delitem(PEERS, name)
-    took = [[1.0, 3.0], [1.9, 1.9], [9.0, 9.0], [9.0, 9.0]]  # of ours and --byte-dropout
-    calls: dict[object, int] = {}
+    """Each turn begins with a step that does not count, and the sides begin in turn."""
+    clockwork.seconds = {(OURS, "bf16"): [1.0]}
+    measure(split, start=clockwork, peers=["torch.nn.Transformer"], precisions=("bf16",))
+    theirs, ours = ("torch.nn.Transformer", "bf16"), (OURS, "bf16")
+    first, second = (1, 2, 3, 4), (4, 5, 6, 7)
+    begins = clockwork.log.index((*theirs, (0, 1)))
+    of_pair = clockwork.log[begins + 1 : begins + 5]
+    assert of_pair == [(*theirs, first), (*ours, first), (*ours, second), (*theirs, second)]
 
-    def timed(step: object, *_: object) -> tuple[float, float]:
-        number = calls[step] = calls.get(step, -1) + 1
-        return took[list(calls).index(step)][number % 2], 5.0
 
-    monkeypatch.setattr(benchmark_training, "timed", timed)
-    monkeypatch.setattr(benchmark_training, "count_tokens", lambda *_: (0, 1000))
-    report = measure_training("tiny", split, 300, 512, 2, CPU, warm_up=2)
-    best = report.best_of(OURS)
-    assert (best.precision, best.ours_is) == ("fp32", 1.0)
-    assert best.tokens_per_second == pytest.approx((1000 + 1000 / 3) / 2)
+def test_a_stop_reports_the_rounds_that_were_whole(
+    split: EncodedSplit, clockwork: type[Clockwork]
+) -> None:
+    def stop(what: str, done: int, of: int) -> None:
+        if what.startswith("tiny, torch.nn.Transformer in fp32"):
+            signal.raise_signal(signal.SIGTERM)
+
+    report = measure(split, start=clockwork, progress=stop)
+    assert [one.name for one in report.speeds][-2:] == [OURS_BYTE_DROPOUT, "torch.nn.Transformer"]
+    assert not clockwork.alive
+
+    def at_once(entry: Entry, task: Task) -> Clockwork:
+        signal.raise_signal(signal.SIGINT)
+        return clockwork(entry, task)
+
+    with pytest.raises(WorkError, match="SIGINT came before the first round was whole"):
+        measure(split, start=at_once)
+    assert not clockwork.alive
+
+
+def test_a_contestant_has_a_process_of_its_own(split: EncodedSplit) -> None:
+    """The same steps as here; killed, it is said, and whoever asks is not kept waiting."""
+    entry, task = line_up(CPU)[0], Task(SMALL, split, 512, CPU)
+    other = OwnProcess(entry, task)
+    try:
+        assert other._process.pid != os.getpid()
+        there, here = other.turn([0, 1, 2]), Contestant(entry, task).turn([0, 1, 2])
+        assert [turn.loss for turn in there] == pytest.approx([turn.loss for turn in here], 1e-5)
+        assert [turn.tokens for turn in there] == [turn.tokens for turn in here]
+        assert other.peak("fp32") > 1e6
+        os.kill(other._process.pid or 0, signal.SIGKILL)
+        with pytest.raises(WorkError, match=r"this package in fp32 ended .* with exit code -9"):
+            other.turn([3])
+    finally:
+        other.close()
+    assert not other._process.is_alive()
+
+
+def test_what_fails_in_another_process_is_said_here(split: EncodedSplit) -> None:
+    entry = replace(line_up(CPU)[0], settings={"precision": "fp8"})
+    with pytest.raises(WorkError, match=r"this package in fp32 failed:\nTraceback(.|\n)*TypeError"):
+        OwnProcess(entry, Task(SMALL, split, 512, CPU))
 
 
 def test_command_says_what_it_can_measure(capfd: pytest.CaptureFixture[str]) -> None:

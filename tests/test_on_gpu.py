@@ -9,6 +9,7 @@ from torch import Tensor
 from annotated_transformer.benchmark.ladder import invented_pairs
 from annotated_transformer.benchmark.rungs import RungSteps, Workload, rungs_on
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.training.graphs import attention_for_one_shape
 from annotated_transformer.training.step import count_tokens, sum_of
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
@@ -56,3 +57,30 @@ def test_a_recorded_step_draws_new_dropout_each_time(workload: Workload) -> None
     with_dropout = replace(workload, config=workload.config.with_changes(dropout=0.1))
     first, _, again = gradients(with_dropout, CUDA, compiled=False)
     assert 0.01 < distances([again], [first])[0] < 1
+
+
+def test_a_longer_table_of_positions_leaves_the_graph_its_own(workload: Workload) -> None:
+    """Validation and translation may lengthen it between two replays."""
+    steps = RungSteps(replace(rungs_on(CUDA)[-1], bf16=False, compiled=False), workload, CUDA)
+    part = steps.steps[0]
+    batches = [steps.loader.batch(workload.split, one) for one in part]
+    before = sum_of(steps.start(part, batches, 1))
+    with torch.no_grad():
+        steps.model.encode(torch.full((1, 600), 5, device=CUDA))
+    rubbish = [torch.full((600, 512), 9.0, device=CUDA) for _ in range(20)]
+    assert sum_of(steps.start(part, batches, 1)) == before
+    assert len(rubbish) == 20
+
+
+@pytest.mark.parametrize("width", [64, 128, 192])
+def test_attention_of_a_recorded_step_gives_numbers(width: int) -> None:
+    """cuDNN's backward pass gave NaN for widths of 64 and 192 with a mask and low scores."""
+    query, key, value = (torch.randn(1, 1, width, 64, device=CUDA).bfloat16() for _ in "qkv")
+    query[..., 0], key[..., 0] = 1.0, -120 * 8.0
+    query.requires_grad_()
+    mask = torch.ones(width, width, dtype=torch.bool, device=CUDA).tril()
+    with attention_for_one_shape(width):
+        out = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        out.sum().backward()
+    assert query.grad is not None
+    assert query.grad.isfinite().all()

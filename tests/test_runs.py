@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from annotated_transformer.benchmark.counting import memory, sizes_of
 from annotated_transformer.cli import build_parser
@@ -16,7 +17,7 @@ from annotated_transformer.cli.train import MODEL_OPTIONS, TRAINING_OPTIONS
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training import TrainingConfig
 from annotated_transformer.training.departures import training_departures
-from annotated_transformer.training.label_smoothing import LOSS_CHUNK
+from annotated_transformer.training.label_smoothing import loss_chunk
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = sorted((ROOT / "runs").glob("*.s*"))
@@ -157,6 +158,7 @@ def test_the_memory_of_the_papers_step_is_the_one_counted() -> None:
     config = TransformerConfig.preset("base", 37_000)
     sizes = sizes_of([(27, 27)] * (25_000 // 27))
     text = (ROOT / "runs" / "wmt14_base_one_gpu.sh").read_text("utf-8")
+    chunk = loss_chunk(torch.device("cuda"), 25_000)
     for item, precision in ((2, "bf16"), (4, "float32")):
-        held = sum(memory(config, sizes, item=item, chunk=LOSS_CHUNK).values())
+        held = sum(memory(config, sizes, item=item, chunk=chunk).values())
         assert f"{held / 1e9:.1f} GB in {precision}" in text

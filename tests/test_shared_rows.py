@@ -15,16 +15,22 @@ from annotated_transformer.cli import main
 from annotated_transformer.data import EncodedSplit, make_batch
 from annotated_transformer.data.shared_rows import (
     RowShape,
+    SharedRowBatch,
     shared_row_batch,
     shared_row_batches,
     shared_row_waste,
 )
 from annotated_transformer.errors import CallError
 from annotated_transformer.likelihood import teacher_forced, teacher_forced_in_shared_rows
+from annotated_transformer.masks import same_sentence_mask
 from annotated_transformer.training import RunDirectory, TrainingConfig
 from annotated_transformer.training.departures import training_departures
+from annotated_transformer.training.label_smoothing import GPU_CHUNK, loss_chunk
 from annotated_transformer.training.loading import Loader
+from annotated_transformer.training.progress import Progress
+from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.step import Part, add_gradients, batch_loss
+from annotated_transformer.training.trainer import Trainer
 
 PAD, BOS, EOS = 0, 1, 2
 VOCABULARY = 40
@@ -151,6 +157,74 @@ def test_what_the_decoder_makes_is_that_of_each_sentence_alone() -> None:
         assert labels[of_this].tolist() == answers.tolist()
     assert int(real.sum()) == 9 + 3 + 12
     assert hidden.isfinite().all()
+
+
+def test_every_query_may_attend_to_something() -> None:
+    """Also padding: in rows of nothing else, and where one side of a row is full."""
+    lengths = [(64, 3), (2, 64)]
+    batch = shared_row_batch(invented(lengths), [0, 1], RowShape(4, 64), PAD)
+    for queries, keys in (
+        (batch.src_of, batch.src_of),
+        (batch.tgt_of, batch.tgt_of),
+        (batch.tgt_of, batch.src_of),
+    ):
+        assert same_sentence_mask(queries, keys).any(-1).all()
+
+
+def test_epochs_take_pairs_in_other_orders() -> None:
+    lengths, shape = [(5, 5)] * 200, RowShape(4, 64)
+    epochs = [shared_row_batches(lengths, shape, seed=0, epoch=epoch) for epoch in (0, 1)]
+    assert epochs[0] != epochs[1]
+
+
+def test_padding_has_the_models_own_sign() -> None:
+    split, shape = invented([(5, 9)]), RowShape(1, 64)
+    loader = Loader(7, torch.device("cpu"), ahead=False, shape=shape)
+    batch = loader.batch(split, Part([0], 0, 0))
+    assert isinstance(batch, SharedRowBatch)
+    for tokens, of in (
+        (batch.src, batch.src_of),
+        (batch.read, batch.tgt_of),
+        (batch.labels, batch.tgt_of),
+    ):
+        assert (tokens[of == 0] == 7).all()
+
+
+def test_learned_positions_need_no_more_than_the_sentences() -> None:
+    config = TransformerConfig(
+        VOCABULARY,
+        d_model=16,
+        d_ff=16,
+        num_heads=2,
+        num_layers=1,
+        dropout=0.0,
+        positions="learned",
+        max_positions=20,
+    )
+    split, model = invented([(20, 20), (9, 4)]), Transformer(config).double()
+    how = TrainingConfig(steps=1)
+    shared = batch_loss(model, how, shared_row_batch(split, [0, 1], RowShape(1, 64), PAD))
+    torch.testing.assert_close(shared, batch_loss(model, how, make_batch(split, [0, 1], PAD)))
+
+
+def test_rows_are_wide_enough_for_every_copy_of_the_pairs(tmp_path: Path) -> None:
+    """BPE dropout gives the later epochs longer sentences."""
+    short, long = invented([(5, 5)]), invented([(70, 5)])
+    config = RunConfig(
+        TransformerConfig(VOCABULARY, d_model=16, d_ff=16, num_heads=2, num_layers=1),
+        TrainingConfig(epochs=2, share_rows=True),
+        {},
+    )
+    run, cpu = RunDirectory(tmp_path / "run"), torch.device("cpu")
+    trainer = Trainer(run, config, short, short, cpu, Progress(), copies=[long])
+    assert trainer.shape == RowShape(4096 // 128, 128)
+
+
+def test_the_loss_of_a_gpu_is_taken_in_few_even_parts() -> None:
+    for rows in (1, 5, 16_384, 16_385, 25_000):
+        chunk = loss_chunk(torch.device("cuda"), rows)
+        assert chunk % 2 == 0  # R-Drop wants pairs
+        assert -(-rows // chunk) == -(-rows // GPU_CHUNK)
 
 
 def test_a_row_wider_than_the_budget_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Batches made ahead are those made when asked; in fixed shape they have the same gradient."""
+"""Batches made ahead are those made when asked."""
 
 import threading
 

@@ -1,6 +1,5 @@
 """The C library keeps what tensors give back, so that the next ones need no new pages."""
 
-import os
 import platform
 import subprocess
 import sys
@@ -58,34 +57,3 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(memory.sys, "platform", "linux")
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: object())
     assert not memory.keep_freed_memory()
-
-
-PRODUCTS = """
-import sys, torch
-from annotated_transformer.training.memory import keep_prepared_products
-if sys.argv[1] == "keep":
-    keep_prepared_products(2)
-for _ in range(2):
-    for width in range(16, 16 + 1500):
-        torch.ones(16, width, dtype=torch.bfloat16) @ torch.ones(width, 16, dtype=torch.bfloat16)
-"""
-
-
-def test_the_products_of_several_models_stay_prepared(monkeypatch):
-    """1,500 shapes, twice: oneDNN by itself keeps the last 1,024, so it finds none again."""
-    monkeypatch.delenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", raising=False)
-    monkeypatch.setenv("ONEDNN_VERBOSE", "profile_create")
-    found = {}
-    for what in ("keep", "leave"):
-        command = [sys.executable, "-c", PRODUCTS, what]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        if "create:cache_miss" not in done.stdout:
-            pytest.skip("products of this processor are not made by oneDNN")
-        found[what] = done.stdout.count("create:cache_hit")
-    assert found["leave"] < 100 < 1400 < found["keep"]
-
-
-def test_a_number_of_products_that_is_given_is_left(monkeypatch):
-    monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "7")
-    memory.keep_prepared_products(16)
-    assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "7"

@@ -9,7 +9,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.positional import LearnedPositions, SinusoidalPositions
 
 
-def build_positions(config: TransformerConfig) -> nn.Module | None:
+def build_positions(config: TransformerConfig) -> SinusoidalPositions | LearnedPositions | None:
     """The positional encoding that the configuration names, None for "none"."""
     if config.positions == "sinusoidal":
         return SinusoidalPositions(config.d_model)
@@ -34,7 +34,7 @@ class Embedding(nn.Module):
     def __init__(
         self,
         table: nn.Embedding,
-        positions: nn.Module | None,
+        positions: SinusoidalPositions | LearnedPositions | None,
         dropout: float,
         scaled: bool = True,
     ) -> None:
@@ -53,7 +53,8 @@ class Embedding(nn.Module):
         x = self.scale * self.table(tokens)
         if self.positions is not None and at is not None:
             longest = tokens.size(1) if tokens.dim() == 2 else int(at.max()) + 1
-            x = x + self.positions(longest, 0)[at]
+            most = int(self.positions.most)  # a learned table has an end
+            x = x + self.positions(min(longest, most), 0)[at]
         elif self.positions is not None:
             x = x + self.positions(tokens.size(1), start)
         if torch.is_autocast_enabled(x.device.type):  # or every product would convert x for itself

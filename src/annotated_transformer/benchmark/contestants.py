@@ -1,19 +1,23 @@
 """Who takes part in `benchmark training`: this package and its peers, each in both precisions."""
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from annotated_transformer.benchmark.counting import real_sizes, step_operations
 from annotated_transformer.benchmark.peers import AnnotatedPeer, MarianPeer, TorchPeer, compile_peer
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, make_batch, token_batches
 from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batches
+from annotated_transformer.training.devices import matrix_rate, wait_for
 from annotated_transformer.training.graphs import RecordedGradients
 from annotated_transformer.training.loading import Loader
+from annotated_transformer.training.memory import keep_freed_memory
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.settings import Precision, TrainingConfig
 from annotated_transformer.training.step import Part, count_tokens, start_gradients, sum_of
@@ -35,82 +39,155 @@ Step = Callable[[int], float]  # the optimizer step on the batch of a number; gi
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """One model in one precision.
+class Entry:
+    """Who takes part, before anything is built; it can be sent to another process.
 
     Attributes:
-        name: whose it is.
+        name: of its row.
         precision: of the matrix products.
-        batches: what it trains on, over and over.
-        step: one whole training step: batch, forward, loss, backward, Adam.
+        peer: which of PEERS it is; "": this package.
+        settings: of this package's `TrainingConfig`, beside the precision.
+        compiled: whether a peer is compiled layer by layer.
+        keeps_memory: whether the C library keeps what is freed (`training.memory`), as `train` asks
+            it to.
     """
 
     name: str
     precision: Precision
-    batches: Batches
-    step: Step
-
-    def pairs(self, number: int) -> Sequence[int]:
-        """Those of the batch of a number."""
-        return self.batches[number % len(self.batches)]
+    peer: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    compiled: bool = False
+    keeps_memory: bool = False
 
 
 def line_up(
-    config: TransformerConfig,
-    split: EncodedSplit,
-    max_tokens: int,
     device: torch.device,
     compiled: Sequence[str] | None = None,
     precisions: Sequence[Precision] = PRECISIONS,
     peers: Sequence[str] | None = None,
-) -> tuple[list[Contestant], list[str]]:
-    """Everybody who can take part, ours first, and who cannot because it is not installed.
+) -> list[Entry]:
+    """Everybody who takes part, ours first.
 
-    All batches are by length, but for this package's shared rows. Byte dropout saves time on a CPU
-    only, and a recorded step needs a GPU, so each takes part only there.
+    Byte dropout saves time on a CPU only, and a recorded step needs a GPU, so each takes part only
+    there.
 
     Args:
-        max_tokens: of a batch, a side.
         compiled: names of those PEERS that take part a second time by torch.compile, layer by
             layer, and this package with them, as `train --compile` does it; None: nobody does.
         peers: names of PEERS; None: all.
     """
-    by_length = token_batches(split.lengths, max_tokens, seed=0, epoch=0)
-    contestants: list[Contestant] = []
-
-    def ours(name: str, **settings: Any) -> None:
-        for precision in precisions:
-            recipe = TrainingConfig(steps=1, precision=precision, **settings)
-            step, batches = our_step(config, split, by_length, device, max_tokens, recipe)
-            contestants.append(Contestant(name, precision, batches, step))
-
-    ours(OURS)
-    if device.type == "cpu":
-        ours(OURS_BYTE_DROPOUT, byte_dropout=True)
+    on_cpu = device.type == "cpu"
+    ours: dict[str, dict[str, Any]] = {OURS: {}}
+    if on_cpu:
+        ours[OURS_BYTE_DROPOUT] = {"byte_dropout": True}
     else:
-        ours(OURS_SHARED_ROWS, share_rows=True)
-    missing = []
-    for name in PEERS if peers is None else peers:
-        try:
-            for precision in precisions:
-                peer = PEERS[name](config)
-                step = peer_step(peer, split, by_length, device, precision, config.pad_id)
-                contestants.append(Contestant(name, precision, by_length, step))
-        except ImportError:
-            missing.append(name)
-    if compiled is not None:
-        if device.type == "cpu":
-            ours(OURS + COMPILED, compile=True)
+        ours[OURS_SHARED_ROWS] = {"share_rows": True}
+    if compiled is not None and on_cpu:
+        ours[OURS + COMPILED] = {"compile": True}
+    elif compiled is not None:
+        ours[OURS_SHARED_ROWS + COMPILED] = {"compile": True, "share_rows": True}
+    entries = [
+        Entry(name, precision, settings=settings, keeps_memory=True)
+        for name, settings in ours.items()
+        for precision in precisions
+    ]
+    for once_more in (False, True):
+        for peer in PEERS if peers is None else peers:
+            if not once_more or peer in (compiled or ()):
+                name = peer + COMPILED if once_more else peer
+                entries += [
+                    Entry(name, precision, peer, compiled=once_more) for precision in precisions
+                ]
+    return entries
+
+
+@dataclass(frozen=True)
+class Task:
+    """What everybody trains.
+
+    Attributes:
+        config: the model.
+        split: the pairs.
+        max_tokens: of a batch, a side.
+        device: where.
+    """
+
+    config: TransformerConfig
+    split: EncodedSplit
+    max_tokens: int
+    device: torch.device
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One or more steps of a contestant.
+
+    Attributes:
+        seconds: by the clock.
+        tokens: real ones, source and target.
+        operations: of our model for these pairs (`counting.step_operations`).
+        loss: of the last step, in nats per token.
+    """
+
+    seconds: float
+    tokens: int
+    operations: int
+    loss: float
+
+    @property
+    def rate(self) -> float:
+        """Tokens a second."""
+        return self.tokens / self.seconds
+
+
+class Contestant:
+    """One who takes part, built in this process.
+
+    All batches are by length, but for this package's shared rows.
+
+    Raises:
+        ImportError: of a peer that is not installed.
+    """
+
+    def __init__(self, entry: Entry, task: Task) -> None:
+        if entry.keeps_memory:
+            keep_freed_memory()
+        self.task = task
+        self.batches: Batches = token_batches(task.split.lengths, task.max_tokens, seed=0, epoch=0)
+        self.step: Step
+        if entry.peer:
+            model = PEERS[entry.peer](task.config)
+            if entry.compiled:
+                compile_peer(model)
+            self.step = peer_step(model, task, self.batches, entry.precision)
         else:
-            ours(OURS_SHARED_ROWS + COMPILED, compile=True, share_rows=True)
-        there = {one.name for one in contestants}
-        for name in (name for name in compiled if name in there):
-            for precision in precisions:
-                peer = PEERS[name](config)
-                compile_peer(peer)
-                step = peer_step(peer, split, by_length, device, precision, config.pad_id)
-                contestants.append(Contestant(name + COMPILED, precision, by_length, step))
-    return contestants, missing
+            settings = TrainingConfig(steps=1, precision=entry.precision, **entry.settings)
+            if settings.share_rows:
+                shape = RowShape.of(task.max_tokens, int(np.max(task.split.lengths)))
+                self.batches = shared_row_batches(task.split.lengths, shape, seed=0, epoch=0)
+            self.step = our_step(task, self.batches, settings)
+
+    def turn(self, numbers: Sequence[int]) -> list[Turn]:
+        """Take the steps on the batches of these numbers: each a whole training step."""
+        turns = []
+        for number in numbers:
+            pairs = list(self.batches[number % len(self.batches)])
+            wait_for(self.task.device)
+            began = time.perf_counter()
+            loss = self.step(number)
+            wait_for(self.task.device)
+            seconds = time.perf_counter() - began
+            _, tokens = count_tokens(self.task.split, [Part(pairs, 0, 0)])
+            operations = step_operations(self.task.config, real_sizes(self.task.split, pairs))
+            turns.append(Turn(seconds, tokens, operations, loss))
+        return turns
+
+    def peak(self, precision: Precision) -> float:
+        """Operations a second of a large matrix product."""
+        return matrix_rate(self.task.device, precision)
+
+    def close(self) -> None:
+        """Nothing is left to do."""
 
 
 def adam(model: nn.Module, fused: bool = True) -> torch.optim.Adam:
@@ -124,21 +201,14 @@ def adam(model: nn.Module, fused: bool = True) -> torch.optim.Adam:
     )
 
 
-def our_step(
-    config: TransformerConfig,
-    split: EncodedSplit,
-    by_length: Batches,
-    device: torch.device,
-    max_tokens: int,
-    settings: TrainingConfig,
-) -> tuple[Step, Batches]:
-    """What `train` does in a step with these settings, and on what."""
+def our_step(task: Task, batches: Batches, settings: TrainingConfig) -> Step:
+    """What `train` does in a step with these settings."""
+    config, split, device = task.config, task.split, task.device
     model = build_model(RunConfig(config, settings, {}), device).train()
     optimizer = adam(model)
-    batches, shape, recorded = by_length, None, None
+    shape, recorded = None, None
     if settings.share_rows:
-        shape = RowShape.of(max_tokens, int(np.max(split.lengths)))
-        batches = shared_row_batches(split.lengths, shape, seed=0, epoch=0)
+        shape = RowShape.of(task.max_tokens, int(np.max(split.lengths)))
         recorded = RecordedGradients(model, settings) if device.type == "cuda" else None
     loader = Loader(config.pad_id, device, device.type == "cuda", shape)
 
@@ -151,7 +221,7 @@ def our_step(
         batch = loader.batch(split, own)
         if recorded is not None:
             assert isinstance(batch, SharedRowBatch)
-            losses = [recorded.add(batch, target_tokens)]
+            losses = [recorded.make(batch, target_tokens)]
         else:
             losses = start_gradients(model, settings, split, [own], target_tokens, [batch])
         optimizer.step()
@@ -159,23 +229,17 @@ def our_step(
         loader.announce(split, [part(number + 1)])
         return sum_of(losses) / target_tokens
 
-    return step, batches
+    return step
 
 
-def peer_step(
-    model: nn.Module,
-    split: EncodedSplit,
-    batches: Batches,
-    device: torch.device,
-    precision: Precision,
-    pad_id: int,
-) -> Step:
+def peer_step(model: nn.Module, task: Task, batches: Batches, precision: Precision) -> Step:
     """The plain loop that everybody writes, under autocast for bf16."""
+    device = task.device
     model.to(device).train()
     optimizer = adam(model)
 
     def step(number: int) -> float:
-        batch = make_batch(split, list(batches[number % len(batches)]), pad_id)
+        batch = make_batch(task.split, list(batches[number % len(batches)]), task.config.pad_id)
         with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
             loss = model(batch.src.to(device), batch.tgt.to(device))
         loss.backward()

@@ -21,7 +21,7 @@ from annotated_transformer.benchmark.decoders import (
     batches_by_length,
     line_up,
 )
-from annotated_transformer.benchmark.training import Progress, quartiles
+from annotated_transformer.benchmark.training import quartiles
 from annotated_transformer.likelihood import log_probability
 from annotated_transformer.training.devices import wait_for
 
@@ -121,7 +121,7 @@ def measure_decoding(
     batch_tokens: int,
     rounds: int,
     clock: Clock = "wall",
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> DecodingReport:
     """Let everybody translate the same batches, all of them in each round.
 

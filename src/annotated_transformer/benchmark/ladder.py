@@ -19,7 +19,7 @@ import torch
 
 from annotated_transformer import __version__
 from annotated_transformer.benchmark.counting import real_sizes, step_operations
-from annotated_transformer.benchmark.ladder_rows import Row, append_row, read_rows
+from annotated_transformer.benchmark.ladder_rows import PROCESSOR, Row, append_row, read_rows
 from annotated_transformer.benchmark.rungs import Rung, RungSteps, Workload, bytes_of, rungs_on
 from annotated_transformer.benchmark.training import quartiles
 from annotated_transformer.config import TransformerConfig
@@ -139,7 +139,7 @@ def climb(
         append_row(out, rows[0])
     for row in rows:
         say(row)
-    with_processor = device.type != "cpu" and "processor" not in known and only is None
+    with_processor = device.type != "cpu" and PROCESSOR not in known and only is None
     for row in measured_rows(settings, workload, device, rows[0]["peak"], wanted, with_processor):
         append_row(out, row)
         rows.append(row)
@@ -159,7 +159,7 @@ def measured_rows(
     if with_processor:
         small = replace(workload, max_tokens=PROCESSOR_TOKENS, steps=1)
         plain = rungs_on(CPU)[0]
-        rung = replace(plain, name="processor", says="the plain step, small, on the CPU")
+        rung = replace(plain, name=PROCESSOR, says="the plain step, small, on the CPU")
         yield row_of(rung, small, CPU, best_peak(CPU), replace(settings, rounds=1))
     for rung in wanted:
         yield row_of(rung, workload, device, peak, settings)

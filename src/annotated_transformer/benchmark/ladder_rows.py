@@ -8,6 +8,7 @@ from typing import Any
 from annotated_transformer.errors import CallError
 
 Row = dict[str, Any]
+PROCESSOR = "processor"  # the rung that a GPU's ladder measures on the CPU
 RECORDED = Path(__file__).parent / "recorded"
 
 
@@ -89,10 +90,12 @@ def as_text(row: Row) -> str:
         )
     if "error" in row:
         return f"  {row['rung']:10} failed: {row['error'].splitlines()[0]}"
-    memory = f", {row['memory_gib']} GiB" if "memory_gib" in row else ""
+    more = f", {row['memory_gib']} GiB" if "memory_gib" in row else ""
+    share = f"{row['share_of_peak']:7.1%}"
+    if row["rung"] == PROCESSOR:
+        more, share = f"; {share.strip()} of its own {row['peak'] / 1e9:,.0f} GFLOP/s", f"{'':7}"
     quartiles = f"({1000 * row['seconds_low']:,.1f} to {1000 * row['seconds_high']:,.1f})"
     return (
         f"  {row['rung']:10} {1000 * row['seconds']:9,.1f} {quartiles:19} "
-        f"{row['tokens_per_second']:10,.0f} {row['share_of_peak']:7.1%} {row['padding']:7.1%}   "
-        f"{row['says']}{memory}"
+        f"{row['tokens_per_second']:10,.0f} {share} {row['padding']:7.1%}   {row['says']}{more}"
     )

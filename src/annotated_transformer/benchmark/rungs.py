@@ -49,10 +49,10 @@ class Rung:
             PyTorch's fused kernels, or for bf16 on a CPU three operations.
         fused_adam: one kernel for all weights in place of several for each.
         by_length: sentences of similar length share a batch, in place of any that come.
-        chunked_loss: only real positions are projected, about a thousand at a time, as in `train`.
+        chunked_loss: only real positions are projected, a part of them at a time, as in `train`.
         ahead: the next batch is made meanwhile.
         parts: batches whose gradients make the step.
-        compiled: encoder and decoder by torch.compile.
+        compiled: each layer and the embeddings by torch.compile, on a GPU with a fused ReLU.
         shared_rows: several sentences in a row of a batch, so that all have one shape.
         recorded: the gradient of a step is one CUDA graph.
     """
@@ -175,6 +175,7 @@ class Workload:
 def bytes_of(rung: Rung, workload: Workload, device: torch.device) -> int:
     """What the largest batch of a rung makes a step hold, counted (`counting.memory`)."""
     on_cpu = device.type == "cpu"
+    chunk = loss_chunk(device, workload.max_tokens // rung.parts) if rung.chunked_loss else None
     lengths = np.asarray(workload.split.lengths, dtype=np.int64)
     most = 0
     for indices in (part for parts in workload.batches(rung) for part in parts):
@@ -186,7 +187,7 @@ def bytes_of(rung: Rung, workload: Workload, device: torch.device) -> int:
             workload.config,
             sizes_of(sizes),
             item=BFLOAT16 if rung.bf16 else FLOAT32,
-            chunk=loss_chunk(device, workload.max_tokens) if rung.chunked_loss else None,
+            chunk=chunk,
             fused=rung.fast_attention and not (rung.bf16 and on_cpu),
             on_cpu=on_cpu,
         )
@@ -250,7 +251,7 @@ class RungSteps:
         if self.recorded is not None:
             (shared,) = batches
             assert isinstance(shared, SharedRowBatch)
-            return [self.recorded.add(shared, target_tokens)]
+            return [self.recorded.make(shared, target_tokens)]
         if self.rung.chunked_loss:
             split = self.workload.split
             return start_gradients(

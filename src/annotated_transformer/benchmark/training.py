@@ -3,59 +3,71 @@
 The unit is a whole step: padding a batch, forward, loss, backward, Adam. Speed is counted in real
 tokens, source and target together, without padding. The share of the peak is that of chapter 10:
 operations of the model, counted from the sizes without padding, over the time and the peak.
+
+Each contestant has a process of its own. That of this package stays; the others come one after the
+other and take turns with it.
 """
 
 import statistics
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
 
 import torch
 
 from annotated_transformer.benchmark.contestants import (
     OURS,
+    PEERS,
     PRECISIONS,
-    Contestant,
+    Entry,
+    Task,
+    Turn,
     line_up,
 )
-from annotated_transformer.benchmark.counting import real_sizes, step_operations
+from annotated_transformer.benchmark.processes import OwnProcess
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import WorkError
-from annotated_transformer.training.devices import matrix_rate, wait_for
 from annotated_transformer.training.settings import Precision
 from annotated_transformer.training.signals import asking_to_stop
-from annotated_transformer.training.step import Part, count_tokens
 
-WARM_UP = 10  # rounds that do not count; of the shapes in the next ones many have been seen then
-
-Progress = Callable[[int, int], None]  # rounds done, and of how many
-
+WARM_UP = 10  # steps of each that do not count; of the shapes in the next many have been seen then
+STEPS = 3  # of a turn that count; before them comes one that does not
+KEPT = ", freed memory kept"
+WIDTH = max(map(len, PEERS)) + len(KEPT) + 2  # of a name in the table
 
 Key = tuple[str, Precision]  # a contestant's name and precision
 
 
+class Progress(Protocol):
+    """Is told what is done."""
+
+    def __call__(self, what: str, done: int, of: int) -> None: ...
+
+
+class Participant(Protocol):
+    """What is asked of a contestant, wherever it is."""
+
+    def turn(self, numbers: Sequence[int]) -> list[Turn]: ...
+
+    def peak(self, precision: Precision) -> float: ...
+
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True)
-class Turn:
-    """One step of a contestant.
+class Round:
+    """A turn of each side on the same numbers.
 
     Attributes:
-        seconds: by the clock.
-        tokens: real ones, source and target.
-        operations: of our model for these pairs (`counting.step_operations`).
-        loss: in nats per token.
+        ours: of this package.
+        theirs: of the other.
+        peak: by precision, operations a second of a large matrix product at that time.
     """
 
-    seconds: float
-    tokens: int
-    operations: int
-    loss: float
-
-    @property
-    def rate(self) -> float:
-        """Tokens a second."""
-        return self.tokens / self.seconds
+    ours: Turn
+    theirs: Turn
+    peak: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -89,8 +101,8 @@ class TrainingReport:
         preset: the model's name.
         parameters: of our model.
         max_tokens: the budget of a batch, a side.
-        warm_up: rounds before those that count.
-        rounds: that count.
+        rounds: turns of each.
+        steps: of a turn that count.
         speeds: of everybody.
         missing: peers that are not installed.
         operations: of our model in a step, padding not counted (`counting.step_operations`), the
@@ -103,8 +115,8 @@ class TrainingReport:
     preset: str
     parameters: int
     max_tokens: int
-    warm_up: int
     rounds: int
+    steps: int
     speeds: list[Speed]
     missing: list[str]
     operations: float
@@ -132,103 +144,144 @@ def measure_training(
     max_tokens: int,
     rounds: int,
     device: torch.device,
-    progress: Progress | None = None,
+    progress: Progress = lambda what, done, of: None,
     compiled: Sequence[str] | None = None,
     warm_up: int = WARM_UP,
+    steps: int = STEPS,
     precisions: Sequence[Precision] = PRECISIONS,
     peers: Sequence[str] | None = None,
+    start: Callable[[Entry, Task], Participant] = OwnProcess,
 ) -> TrainingReport:
-    """Let everybody train on the same pairs, one batch a round.
+    """Let everybody train on the same pairs, in turn with this package.
+
+    A turn is a step that does not count and some that do: a process that has waited finds its data
+    out of the caches, and some of its memory taken back by the machine that runs a virtual one.
 
     Args:
         preset: of `TransformerConfig`.
         split: encoded pairs.
         vocab_size: of the vocabulary that encoded them.
         max_tokens: of a batch, a side.
-        rounds: how many count.
+        rounds: turns of each.
         device: where to compute.
         progress: told after each round.
         compiled: peers that take part once more by torch.compile, and this package with them.
-        warm_up: how many rounds go before those.
+        warm_up: steps of each before those that count.
+        steps: of a turn that count.
         precisions: that everybody takes part in.
         peers: that take part, by name; None: all.
+        start: makes a contestant.
 
     Returns:
         The report; after Ctrl-C or SIGTERM that of the rounds until then.
 
     Raises:
-        WorkError: if it was stopped before a round counted.
+        WorkError: if a contestant fails, or all is stopped before a round was whole.
     """
-    config = TransformerConfig.preset(preset, vocab_size)
-    contestants, missing = line_up(config, split, max_tokens, device, compiled, precisions, peers)
-    turns: dict[Key, list[Turn]] = {key_of(one): [] for one in contestants}
-    peaks: dict[Precision, list[float]] = {precision: [] for precision in precisions}
+    task = Task(TransformerConfig.preset(preset, vocab_size), split, max_tokens, device)
+    entries = line_up(device, compiled, precisions, peers)
     stopped: list[str] = []
+    missing: list[str] = []
+    found: dict[Key, list[Round]] = {}
+
+    def meet(ours: Participant, entry: Entry) -> None:
+        """Add the rounds of one of the others, if it is installed."""
+        if stopped:
+            return
+        try:
+            theirs = start(entry, task)
+        except ImportError:
+            missing.append(entry.name)
+            return
+        try:
+            theirs.turn(range(warm_up))
+            for number in range(rounds):
+                sides = [ours, theirs] if number % 2 else [theirs, ours]
+                first = warm_up + number * steps
+                turns = {side: side.turn(range(first - 1, first + steps))[1:] for side in sides}
+                peak: dict[str, float] = {one: ours.peak(one) for one in precisions}
+                done = Round(together(turns[ours]), together(turns[theirs]), peak)
+                found.setdefault(key_of(entry), []).append(done)
+                progress(f"{preset}, {entry.name} in {entry.precision}", number + 1, rounds)
+                if stopped:
+                    return
+        finally:
+            theirs.close()
+
     with asking_to_stop(stopped.append):
-        for number in range(warm_up + rounds):
-            first = number % len(contestants)  # whoever begins has the cold caches
-            for one in contestants[first:] + contestants[:first]:
-                turns[key_of(one)].append(turn_of(one, number, config, split, device))
-            for precision in precisions:
-                peaks[precision].append(matrix_rate(device, precision))
-            if progress is not None:
-                progress(number + 1, warm_up + rounds)
-            if stopped:
-                break
-    rounds = number + 1 - warm_up
-    if rounds < 1:
-        raise WorkError(
-            f"{stopped[0]} came in round {number + 1}, and the first {warm_up} do not count: "
-            "nothing is measured."
+        reference, ours = fastest(
+            [entry for entry in entries if is_reference(entry.name, device)],
+            lambda entry: start(entry, task),
+            warm_up,
+            steps,
         )
-    counted = {key: found[warm_up:] for key, found in turns.items()}
-    best = max(
-        (key for key in counted if is_reference(key[0], device)),
-        key=lambda key: rate_of(counted[key]),
-    )
+        try:
+            for entry in entries:
+                if entry != reference and entry.name not in missing:
+                    meet(ours, entry)
+            for peer in PEERS if device.type == "cpu" else ():
+                if (best := best_precision(peer, found)) is not None:
+                    meet(ours, Entry(peer + KEPT, best, peer, keeps_memory=True))
+        finally:
+            ours.close()
+    if not found:
+        raise WorkError(f"{stopped[0]} came before the first round was whole: nothing is measured.")
+    everybody = [one for rounds_of in found.values() for one in rounds_of]
     return TrainingReport(
         preset,
-        config.count_parameters(),
+        task.config.count_parameters(),
         max_tokens,
-        warm_up,
         rounds,
-        [speed_of(one, counted[key_of(one)], counted[best]) for one in contestants],
+        steps,
+        [
+            speed_of(key_of(reference), [replace(one, theirs=one.ours) for one in everybody]),
+            *(speed_of(key, rounds_of) for key, rounds_of in found.items()),
+        ],
         missing,
-        statistics.median(turn.operations for turn in counted[best]),
-        {name: statistics.median(found[warm_up:]) for name, found in peaks.items()},
-        {
-            name: {
-                precision: statistics.median(
-                    turn.operations / turn.seconds / peak
-                    for turn, peak in zip(
-                        counted[name, precision], peaks[precision][warm_up:], strict=True
-                    )
-                )
-                for precision in precisions
-            }
-            for name in dict.fromkeys(one.name for one in contestants)
-            if name.startswith(OURS)
-        },
+        statistics.median(one.ours.operations / steps for one in everybody),
+        {name: statistics.median(one.peak[name] for one in everybody) for name in precisions},
+        shares_of_peak(key_of(reference), found),
     )
 
 
-def turn_of(
-    one: Contestant,
-    number: int,
-    config: TransformerConfig,
-    split: EncodedSplit,
-    device: torch.device,
-) -> Turn:
-    """Let a contestant take the step of a number."""
-    pairs = one.pairs(number)
-    took, loss = timed(one.step, number, device)
-    tokens = count_tokens(split, [Part(list(pairs), 0, 0)])[1]
-    return Turn(took, tokens, step_operations(config, real_sizes(split, pairs)), loss)
+def fastest(
+    entries: Sequence[Entry], start: Callable[[Entry], Participant], warm_up: int, steps: int
+) -> tuple[Entry, Participant]:
+    """Who of these does most tokens a second, and the contestant, ready to go on."""
+    best: tuple[float, Entry, Participant] | None = None
+    for entry in entries:
+        one = start(entry)
+        try:
+            one.turn(range(warm_up))
+            rate = together(one.turn(range(warm_up, warm_up + steps))).rate
+        except BaseException:
+            one.close()
+            if best is not None:
+                best[2].close()
+            raise
+        if best is None or rate > best[0]:
+            if best is not None:
+                best[2].close()
+            best = rate, entry, one
+        else:
+            one.close()
+    assert best is not None
+    return best[1], best[2]
 
 
-def key_of(one: Contestant) -> Key:
+def together(turns: Sequence[Turn]) -> Turn:
+    """Several steps as one turn."""
+    return Turn(
+        sum(turn.seconds for turn in turns),
+        sum(turn.tokens for turn in turns),
+        sum(turn.operations for turn in turns),
+        turns[-1].loss,
+    )
+
+
+def key_of(entry: Entry) -> Key:
     """What its results are found by."""
-    return one.name, one.precision
+    return entry.name, entry.precision
 
 
 def is_reference(name: str, device: torch.device) -> bool:
@@ -240,16 +293,34 @@ def is_reference(name: str, device: torch.device) -> bool:
     return name == OURS if device.type == "cpu" else name.startswith(OURS)
 
 
-def speed_of(one: Contestant, turns: Sequence[Turn], best: Sequence[Turn]) -> Speed:
-    """The medians over the rounds that count; `best` is what it is compared with."""
-    ratios = [ours.rate / turn.rate for turn, ours in zip(turns, best, strict=True)]
-    low, middle, high = quartiles(ratios)
-    return Speed(one.name, one.precision, rate_of(turns), middle, low, high, turns[-1].loss)
+def best_precision(peer: str, found: dict[Key, list[Round]]) -> Precision | None:
+    """In which a peer does most tokens a second; None if it has not been measured."""
+    rates = {
+        precision: statistics.median(one.theirs.rate for one in rounds)
+        for (name, precision), rounds in found.items()
+        if name == peer
+    }
+    return max(rates, key=lambda one: rates[one], default=None)
 
 
-def rate_of(turns: Sequence[Turn]) -> float:
-    """Tokens a second, the median over the rounds."""
-    return statistics.median(turn.rate for turn in turns)
+def speed_of(key: Key, rounds: Sequence[Round]) -> Speed:
+    """The medians over the rounds."""
+    low, middle, high = quartiles([one.ours.rate / one.theirs.rate for one in rounds])
+    rate = statistics.median(one.theirs.rate for one in rounds)
+    return Speed(*key, rate, middle, low, high, rounds[-1].theirs.loss)
+
+
+def shares_of_peak(reference: Key, found: dict[Key, list[Round]]) -> dict[str, dict[str, float]]:
+    """Of this package's own rows, by name and precision; the medians over the rounds."""
+    turns = {key: [(one.theirs, one.peak) for one in rounds] for key, rounds in found.items()}
+    turns = {reference: [(one.ours, one.peak) for rs in found.values() for one in rs], **turns}
+    shares: dict[str, dict[str, float]] = {}
+    for (name, precision), of_rounds in turns.items():
+        if name.startswith(OURS):
+            shares.setdefault(name, {})[precision] = statistics.median(
+                turn.operations / turn.seconds / peak[precision] for turn, peak in of_rounds
+            )
+    return shares
 
 
 def quartiles(ratios: Sequence[float]) -> tuple[float, float, float]:
@@ -260,34 +331,25 @@ def quartiles(ratios: Sequence[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def timed(step: Callable[[int], float], number: int, device: torch.device) -> tuple[float, float]:
-    """(seconds by the clock, loss) of one step."""
-    wait_for(device)
-    began = time.perf_counter()
-    loss = step(number)
-    wait_for(device)
-    return time.perf_counter() - began, loss
-
-
 def as_text(report: TrainingReport) -> list[str]:
     """The report for people."""
     lines = [
         f"{report.preset}: {report.parameters:,} parameters, batches of at most "
-        f"{report.max_tokens:,} tokens a side, {report.rounds} rounds after {report.warm_up} that "
-        "do not count",
-        f"  {'':42}{'':6}{'tokens/s':>9}   this package is",
+        f"{report.max_tokens:,} tokens a side; everybody in a process of its own, "
+        f"{report.rounds} turns of {report.steps} steps in turn with this package",
+        f"  {'':{WIDTH}}{'':6}{'tokens/s':>9}   this package is",
     ]
     for speed in report.speeds:
         ratio = f"{speed.ours_is:.2f} times as fast ({speed.low:.2f} to {speed.high:.2f})"
         if speed == report.reference:
             ratio = "(this row is its best)"
         lines.append(
-            f"  {speed.name:42}{speed.precision:6}{speed.tokens_per_second:9,.0f}   {ratio}"
+            f"  {speed.name:{WIDTH}}{speed.precision:6}{speed.tokens_per_second:9,.0f}   {ratio}"
         )
-    lines += [f"  {name:42}not installed" for name in report.missing]
+    lines += [f"  {name:{WIDTH}}not installed" for name in report.missing]
     lines.append("  operations of the model, without padding, over time and this machine's peak")
     for name, shares in report.share_of_peak.items():
         for precision, share in shares.items():
             peak = f"of {report.peak[precision] / 1e9:,.0f} GFLOP/s"
-            lines.append(f"  {name:42}{precision:6}{share:9.1%}   {peak}")
+            lines.append(f"  {name:{WIDTH}}{precision:6}{share:9.1%}   {peak}")
     return lines

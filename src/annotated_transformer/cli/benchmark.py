@@ -19,7 +19,7 @@ from annotated_transformer.cli.options import (
 )
 from annotated_transformer.data import ParallelCorpus
 from annotated_transformer.errors import CallError
-from annotated_transformer.training.memory import keep_freed_memory, keep_prepared_products
+from annotated_transformer.training.memory import keep_freed_memory
 
 # Tokens a side in a batch: what fits a laptop and is the size of the recorded runs.
 SIZES = {"tiny": 4096, "small": 4096, "base": 2048, "big": 2048}
@@ -39,7 +39,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = subparsers.add_parser(
         "benchmark",
         help="this package beside others, on this machine",
-        description="Time this package and its peers in turn on the same batches. Ratios are "
+        description="Time this package and its peers in turn on the same pairs. Ratios are "
         "medians over the rounds, with quartiles. `ladder` times this package alone: from the "
         "plain step to the fast one, one change a row. On a GPU it takes by default the base model "
         "at the paper's batch (25,000 tokens a side, vocabulary 37,000), elsewhere the tiny model "
@@ -62,9 +62,7 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         choices=(*SIZES, TRAINED),
         help=f"models (default tiny and base; for decoding {TRAINED} and base)",
     )
-    parser.add_argument(
-        "--rounds", type=positive, help="that count (default 15; for decoding 5, a ladder 20)"
-    )
+    parser.add_argument("--rounds", type=positive, help="that count (default 5)")
     parser.add_argument(
         "--max-tokens",
         type=positive,
@@ -126,11 +124,12 @@ def run(arguments: argparse.Namespace) -> int:
     decoding = arguments.what == "decoding"
     if TRAINED in (arguments.sizes or []) and not decoding:
         raise CallError(f"--sizes {TRAINED} is for decoding: training begins with random weights.")
+    if decoding and (arguments.peers or arguments.precisions or arguments.compile is not None):
+        raise CallError("--peers, --precisions and --compile are for training.")
     if arguments.run_dir and not decoding:
         raise CallError("--run-dir is for decoding: training begins with random weights.")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    keep_freed_memory()  # as in training, and for the peers alike
     device = choose_device(arguments.device)
     corpus = load_corpus(arguments.data, data_dir=arguments.data_dir)
     machine = {
@@ -153,8 +152,8 @@ def climb_ladder(arguments: argparse.Namespace) -> int:
     from annotated_transformer.benchmark.ladder_rows import as_text
     from annotated_transformer.training.devices import choose_device
 
-    for option in ("data", "data_dir", "compile", "run_dir"):
-        if getattr(arguments, option) not in (None, False):
+    for option in ("data", "data_dir", "compile", "run_dir", "peers", "precisions"):
+        if getattr(arguments, option) is not None:
             raise CallError(
                 f"--{option.replace('_', '-')} is not for the ladder: its pairs are invented, its "
                 "weights random, and its rungs say what is compiled."
@@ -191,11 +190,16 @@ def say_machine(arguments: argparse.Namespace, machine: dict[str, Any]) -> None:
         print_lines([", ".join(f"{name} {value}" for name, value in machine.items())])
 
 
+def tell(what: str, done: int, of: int) -> None:
+    """How far the measurement is."""
+    print(f"{what}: turn {done} of {of}", file=sys.stderr, flush=True)
+
+
 def teller(what: str) -> Any:
     """A function that tells how far the measurement of `what` is."""
 
     def say(done: int, of: int) -> None:
-        print(f"{what}: turn {done} of {of}", file=sys.stderr, flush=True)
+        tell(what, done, of)
 
     return say
 
@@ -212,15 +216,12 @@ def train_sizes(
     machine: dict[str, Any],
 ) -> list[dict[str, Any]]:
     """`benchmark training`: the report of each size, printed for people as it comes."""
-    from annotated_transformer.benchmark.contestants import PEERS, PRECISIONS
+    from annotated_transformer.benchmark.contestants import PRECISIONS
     from annotated_transformer.benchmark.ladder import LadderSettings, invented_pairs
     from annotated_transformer.benchmark.training import as_text, measure_training
     from annotated_transformer.config import TransformerConfig
     from annotated_transformer.data import Vocabulary, encode_split
 
-    keep_prepared_products(
-        len(PRECISIONS) * (2 + len(PEERS)) * (1 if arguments.compile is None else 2)
-    )
     on_gpu = device.type == "cuda"
     if on_gpu and not (arguments.data or arguments.data_dir):  # the paper's batch, as the ladder
         at = LadderSettings()
@@ -238,7 +239,7 @@ def train_sizes(
     reports = []
     for preset in arguments.sizes or sizes:
         max_tokens = arguments.max_tokens or budgets[preset]
-        rounds = arguments.rounds or 15
+        rounds = arguments.rounds or 5
         report = measure_training(
             preset,
             split,
@@ -246,7 +247,7 @@ def train_sizes(
             max_tokens,
             rounds,
             device,
-            teller(preset),
+            tell,
             names_of(arguments.compile),
             precisions=arguments.precisions or PRECISIONS,
             peers=names_of(arguments.peers or None),
@@ -284,6 +285,7 @@ def decode_sizes(
     from annotated_transformer.transformer import Transformer
     from annotated_transformer.translation import longest_source, source_ids
 
+    keep_freed_memory()  # for everybody alike
     warn_of_sleeping_threads(device)
     trained, vocabulary, _ = load_run(arguments.run_dir or FOLDER, device)
     machine["vocabulary"] = len(vocabulary)

@@ -62,6 +62,7 @@ class _Rows:
     """The rows of one batch as they fill."""
 
     def __init__(self, shape: RowShape) -> None:
+        # Room for the source, room for the target, number; of the rows that are not full.
         self.room = [[shape.width, shape.width, number] for number in range(shape.rows)]
         self.width = shape.width
 
@@ -207,30 +208,42 @@ def shared_row_batch(
             raise ValueError(f"pair {index} has no room in {shape.rows} rows of {shape.width}.")
         placed.append(place)
     of_rows, src_begins, tgt_begins = np.array(placed).T
-    sources = [np.asarray(encoded.source[index]) for index in indices]
-    targets = [np.asarray(encoded.target[index]) for index in indices]
+    sentences = _numbers_within_rows(of_rows)
+    src = [np.asarray(encoded.source[index]) for index in indices]
+    tgt = [np.asarray(encoded.target[index]) for index in indices]
+    begins = of_rows * shape.width
     numbers = np.zeros((7, shape.rows * shape.width), dtype=np.int64)
     numbers[[0, 3, 6]] = pad_id
-    # Which sentence of its row each pair is: 1 for the first that was placed there, and so on.
+    _fill(numbers[0:3], begins + src_begins, src, sentences)
+    _fill(numbers[3:6], begins + tgt_begins, [ids[:-1] for ids in tgt], sentences)
+    _fill(numbers[6:7], begins + tgt_begins, [ids[1:] for ids in tgt], sentences)
+    return SharedRowBatch(torch.from_numpy(numbers.reshape(7, shape.rows, shape.width)), indices)
+
+
+def _numbers_within_rows(of_rows: np.ndarray) -> np.ndarray:
+    """Which sentence of its row each pair is: 1 for the first that was placed there, and so on."""
     order = np.argsort(of_rows, kind="stable")
     first_of_row = np.searchsorted(of_rows[order], of_rows[order])
-    sentence = np.empty(len(indices), dtype=np.int64)
-    sentence[order] = np.arange(len(indices)) - first_of_row + 1
-    for first, begins, lengths, tokens in (
-        (0, src_begins, [len(s) for s in sources], [np.concatenate(sources)]),
-        (
-            3,
-            tgt_begins,
-            [len(t) - 1 for t in targets],
-            [np.concatenate([t[:-1] for t in targets]), np.concatenate([t[1:] for t in targets])],
-        ),
-    ):
-        counts = np.array(lengths)
-        at = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
-        places = np.repeat(of_rows * shape.width + begins, counts) + at
-        numbers[first, places] = tokens[0]
-        numbers[first + 1, places] = at
-        numbers[first + 2, places] = np.repeat(sentence, counts)
-        if first == 3:
-            numbers[6, places] = tokens[1]
-    return SharedRowBatch(torch.from_numpy(numbers.reshape(7, shape.rows, shape.width)), indices)
+    numbers = np.empty(len(of_rows), dtype=np.int64)
+    numbers[order] = np.arange(len(of_rows)) - first_of_row + 1
+    return numbers
+
+
+def _fill(
+    planes: np.ndarray, begins: np.ndarray, sides: Sequence[np.ndarray], sentences: np.ndarray
+) -> None:
+    """Write one side of every pair where it begins.
+
+    Args:
+        planes: tokens, and where there are three their positions and sentences too, each (rows *
+            width,).
+        begins: of each pair, as a place in a plane.
+        sides: the tokens of each pair.
+        sentences: which sentence of its row each pair is.
+    """
+    counts = np.array([len(side) for side in sides])
+    at = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
+    places = np.repeat(begins, counts) + at
+    values = np.concatenate(sides), at, np.repeat(sentences, counts)
+    for plane, value in zip(planes, values, strict=False):
+        plane[places] = value

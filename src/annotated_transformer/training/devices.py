@@ -22,6 +22,8 @@ CGROUP_LIMITS = ("memory.max", "memory/memory.limit_in_bytes")  # of versions 2 
 def choose_device(name: str) -> torch.device:
     """The device called "cpu", "cuda" or "mps"; "auto" takes the fastest there is.
 
+    With "cuda" cuDNN's attention is turned off for this process.
+
     Raises:
         CallError: if the name is unknown or the machine has no such device.
     """

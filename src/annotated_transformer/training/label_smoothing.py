@@ -2,7 +2,7 @@
 
 Two functions compute the same loss. `label_smoothing_loss` is written to be read.
 `projected_label_smoothing_loss` is what training runs: it takes the projection to the vocabulary
-in, and never holds the logits of more than about a thousand positions. A test holds them together.
+in, and never holds the logits of more than a part of the positions. A test holds them together.
 """
 
 from typing import Any
@@ -66,9 +66,9 @@ def projected_label_smoothing_loss(
         target: the tokens to predict, (rows,), none of them padding.
         eps: epsilon_ls.
         chunk: rows at a time; None is `loss_chunk`.
-        real: bool, which rows count, (rows,); None: all.
         r_drop: above 0, rows 0 and 1, 2 and 3 and so on are one position each, passed through the
             model twice (`r_drop`), and their disagreement is added with this weight.
+        real: bool, which rows count, (rows,); None: all.
 
     Returns:
         A scalar, the sum over the rows, in nats.
@@ -211,7 +211,7 @@ def _softmax_by_parts(
 ) -> tuple[Tensor, Tensor]:
     """The softmax in the logits' place, with what is added to it before it is rounded.
 
-    It is made in float32 at least, on a CPU a few rows at a time.
+    It is made in float32 at least, a few rows at a time.
 
     Args:
         logits: (rows, V). Overwritten by their softmax, plus `pull` at the answers, plus `weight`
@@ -224,8 +224,10 @@ def _softmax_by_parts(
         The log of the sum of the exponentials of each row, (rows,), and `weight` times the sum of
         `disagreement` over the pairs.
     """
-    rows, vocab_size = logits.shape
-    at_once = max(2, IN_CACHE // vocab_size // 2 * 2) if logits.device.type == "cpu" else rows
+    vocab_size = logits.size(1)
+    at_once = LOSS_CHUNK
+    if logits.device.type == "cpu":
+        at_once = max(2, IN_CACHE // vocab_size // 2 * 2)
     accurate = torch.promote_types(logits.dtype, torch.float32)
     log_sums, weighted = [], torch.zeros((), dtype=accurate, device=logits.device)
     parts = zip(torch.split(logits, at_once), torch.split(answers, at_once), strict=True)

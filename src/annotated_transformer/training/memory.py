@@ -1,13 +1,11 @@
-"""What is given back is soon needed again: memory, and products prepared for their shape."""
+"""What is given back to the system is soon needed again."""
 
 import ctypes
-import os
 import sys
 
 # Parameters of glibc's mallopt(3).
 TRIM_THRESHOLD, MMAP_MAX = -1, -4
 NEVER = 2**31 - 1  # bytes that must lie free before any are given back
-OF_ONE_MODEL = 1024  # prepared products that oneDNN keeps
 
 
 def keep_freed_memory() -> bool:
@@ -28,13 +26,3 @@ def keep_freed_memory() -> bool:
     except (OSError, AttributeError):  # another C library
         return False
     return mallopt(MMAP_MAX, 0) == 1 and mallopt(TRIM_THRESHOLD, NEVER) == 1
-
-
-def keep_prepared_products(models: int) -> None:
-    """Let oneDNN keep 1,024 prepared products for each of several models in one process.
-
-    On a CPU it compiles the product of each new shape and keeps the last 1,024. Models that take
-    turns would push each other's out. It has to be called before the process multiplies its first
-    matrices; a number that the environment already names is left.
-    """
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(OF_ONE_MODEL * models))

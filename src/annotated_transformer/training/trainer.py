@@ -171,10 +171,11 @@ class Trainer:
         if self.settings.share_rows:
             longest = max(int(np.max(split.lengths)) for split in self.train_splits)
             self.shape = RowShape.of(self.settings.max_tokens, longest)
-            if device.type == "cuda":
+            if device.type == "cuda" and self.settings.accumulate == workers.size:
                 self.recorded = RecordedGradients(self.model, self.settings)
         ahead = device.type == "cuda"
         self.loader = Loader(config.model.pad_id, device, ahead, self.shape)
+        self.planned: tuple[int, list[list[int]]] | None = None  # the last epoch's batches
         self.following: list[Part] = []  # the parts of the next step
         self.state = RunState()
         self.stalled = False
@@ -190,6 +191,11 @@ class Trainer:
 
     def batches(self, epoch: int) -> list[list[int]]:
         """The batches of an epoch, in order: a function of the seed and the epoch alone."""
+        if self.planned is None or self.planned[0] != epoch:  # millions of pairs take seconds
+            self.planned = epoch, self._plan(epoch)
+        return self.planned[1]
+
+    def _plan(self, epoch: int) -> list[list[int]]:
         lengths, seed = self._split_of(epoch).lengths, self.settings.seed
         if self.shape is not None:
             return shared_row_batches(lengths, self.shape, seed=seed, epoch=epoch)
@@ -330,7 +336,7 @@ class Trainer:
         self, own: list[Part], batches: list[Batch | SharedRowBatch], target_tokens: int
     ) -> list[Tensor]:
         """The gradient of this process's parts of a step; the loss of each, summed over tokens."""
-        if self.recorded is None or len(own) != 1:
+        if self.recorded is None or len(own) != 1:  # a worker may have no part at an epoch's end
             return start_gradients(
                 self.model, self.settings, self.train_split, own, target_tokens, batches
             )
@@ -338,7 +344,7 @@ class Trainer:
         assert isinstance(batch, SharedRowBatch)
         if self.settings.accumulate > 1:
             seed_dropout(self.settings.seed, part)
-        return [self.recorded.add(batch, target_tokens)]
+        return [self.recorded.make(batch, target_tokens)]
 
     def _asked_to_stop(self) -> bool:
         """Whether any process was asked to, the same answer for all."""
