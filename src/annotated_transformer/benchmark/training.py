@@ -31,7 +31,7 @@ from annotated_transformer.errors import WorkError
 from annotated_transformer.training.settings import Precision
 from annotated_transformer.training.signals import asking_to_stop
 
-WARM_UP = 10  # steps of each that do not count; of the shapes in the next many have been seen then
+WARM_UP = 6  # steps of each that do not count; of the shapes in the next some have been seen then
 STEPS = 3  # of a turn that count; before them comes one that does not
 KEPT = ", freed memory kept"
 WIDTH = max(map(len, PEERS)) + len(KEPT) + 2  # of a name in the table
