@@ -27,11 +27,12 @@ from annotated_transformer.training.schedule import LearningRateSchedule
 
 VOCABULARY = 10_000
 LONGEST = 60  # longer pairs are left out, so that rows are 64 wide
+DIFFERENT = 200  # batches, taken over and over
 CURVES = {"plain": ("plain", 1), "plain, other dropout": ("plain", 2), "fast": ("", 3)}
 
 
 def curve(
-    rung: Rung, workload: Workload, device: torch.device, warmup: int, seed: int
+    rung: Rung, workload: Workload, device: torch.device, count: int, warmup: int, seed: int
 ) -> Iterator[float]:
     """The loss of each step, in nats per token; the pairs are those of shared rows for all."""
     fast = rungs_on(device)[-1]
@@ -40,12 +41,12 @@ def curve(
     schedule = LearningRateSchedule(workload.config.d_model, warmup, None, 0.0)
     torch.manual_seed(seed)
     with closing(steps.loader):
-        for number in range(workload.steps):
+        for number in range(count):
             for group in steps.optimizer.param_groups:
                 group["lr"] = schedule.rate(number + 1, 0.0)
             yield steps.take(number)
             if number % 100 == 99:
-                print(f"{rung.name}: step {number + 1} of {workload.steps}", file=sys.stderr)
+                print(f"{rung.name}: step {number + 1} of {count}", file=sys.stderr)
 
 
 def main() -> None:
@@ -66,12 +67,13 @@ def main() -> None:
     vocabulary = Vocabulary.train([*train.source, *train.target], VOCABULARY)
     split = encode_split(train, vocabulary, max_length=LONGEST)
     config = TransformerConfig.preset(asked.preset, len(vocabulary))
-    workload = Workload(config, split, asked.max_tokens, asked.steps)
+    workload = Workload(config, split, asked.max_tokens, min(DIFFERENT, asked.steps))
     for name in asked.curves:
         path, seed = CURVES[name]
         rung = next((r for r in rungs_on(device) if r.name == path), rungs_on(device)[-1])
         with asked.out.open("a") as file:
-            for step, loss in enumerate(curve(rung, workload, device, asked.warmup, seed), 1):
+            losses = curve(rung, workload, device, asked.steps, asked.warmup, seed)
+            for step, loss in enumerate(losses, 1):
                 row = {"curve": name, "rung": rung.name, "step": step, "loss": round(loss, 6)}
                 file.write(json.dumps(row) + "\n")
                 file.flush()
