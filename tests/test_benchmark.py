@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from annotated_transformer.benchmark import contestants as benchmark_contestants
-from annotated_transformer.benchmark import peers
+from annotated_transformer.benchmark import peers, processes
 from annotated_transformer.benchmark.contestants import (
     COMPILED,
     OURS,
@@ -124,8 +124,15 @@ def test_only_who_is_asked_for_takes_part() -> None:
     ]
 
 
-def test_only_this_package_has_the_allocator_of_train() -> None:
-    assert all(one.keeps_memory is (one.peer == "") for one in line_up(CPU))
+def test_only_this_package_has_the_allocator_of_train(
+    split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(benchmark_contestants, "keep_freed_memory", lambda: asked.append("kept"))
+    for entry in line_up(CPU, precisions=("fp32",)):
+        asked.clear()
+        Contestant(entry, Task(SMALL, split, 512, CPU))
+        assert bool(asked) is (entry.peer == "")
 
 
 @pytest.mark.slow
@@ -206,6 +213,7 @@ class Clockwork:
 
     def __init__(self, entry: Entry, task: Task) -> None:
         self.key = entry.name, entry.precision
+        assert entry.keeps_memory is (entry.peer == "" or KEPT in entry.name)
         if entry.peer == "Hugging Face Marian":
             raise ImportError("not here")
         self.alive.append(self.key)
@@ -213,7 +221,8 @@ class Clockwork:
     def turn(self, numbers: Sequence[int]) -> list[Turn]:
         self.log.append((*self.key, tuple(numbers)))
         took = self.seconds.get(self.key, [4.0])
-        return [Turn(took[number % len(took)], 1000, 10**9, 5.0) for number in numbers]
+        loss = float(len(self.key[0]))
+        return [Turn(took[number % len(took)], 1000, 10**9, loss) for number in numbers]
 
     def peak(self, precision: str) -> float:
         return {"fp32": 1e9, "bf16": 2e9}[precision]
@@ -248,14 +257,21 @@ def test_everybody_is_compared_with_our_faster_precision(
     }
     report = measure(split, start=clockwork)
     by_key = {(one.name, one.precision): one for one in report.speeds}
-    assert report.reference == by_key[OURS, "bf16"]
-    assert report.reference.tokens_per_second == 1000
+    first = report.speeds[0]
+    assert (first.name, first.precision, first.ours_is) == (OURS, "bf16", 1)
+    assert first.tokens_per_second == 1000
+    assert all(one.loss == len(one.name) for one in report.speeds)
+    assert by_key[name, "fp32"].tokens_per_second == pytest.approx(1000 / 3.5)
+    assert by_key[name, "fp32"].low < by_key[name, "fp32"].ours_is < by_key[name, "fp32"].high
     assert by_key[OURS, "fp32"].ours_is == 3
     assert by_key[name, "fp32"].ours_is == pytest.approx((3 + 4) / 2)  # 2, 2, 5 and 5, 5, 2
     assert by_key[name + KEPT, "fp32"].ours_is == 1.5  # in the precision that was faster without
     assert (name + KEPT, "bf16") not in by_key
     assert report.missing == ["Hugging Face Marian"]
-    assert report.share_of_peak[OURS] == {"bf16": 10**9 / 2e9, "fp32": 10**9 / 3 / 1e9}
+    assert report.share_of_peak[OURS] == {
+        "bf16": pytest.approx(10**9 / 2e9),
+        "fp32": pytest.approx(10**9 / 3 / 1e9),
+    }
     assert report.operations == 10**9
     assert not clockwork.alive
     text = "\n".join(as_text(report))
@@ -277,6 +293,33 @@ def test_the_sides_take_turns_on_the_same_numbers(
     begins = clockwork.log.index((*theirs, (0, 1)))
     of_pair = clockwork.log[begins + 1 : begins + 5]
     assert of_pair == [(*theirs, first), (*ours, first), (*ours, second), (*theirs, second)]
+
+
+def test_on_a_gpu_all_are_compared_with_our_fastest_row(
+    split: EncodedSplit, clockwork: type[Clockwork]
+) -> None:
+    clockwork.seconds = {(OURS_SHARED_ROWS, "bf16"): [1.0], (OURS, "bf16"): [2.0]}
+    report = measure_training(
+        "tiny", split, 300, 512, 1, torch.device("cuda"), warm_up=1, start=clockwork
+    )
+    assert report.speeds[0].name == OURS_SHARED_ROWS
+    assert not any(KEPT in one.name for one in report.speeds)
+
+
+def test_one_who_fails_leaves_the_others_their_rows(
+    split: EncodedSplit, clockwork: type[Clockwork]
+) -> None:
+    class Failing(Clockwork):
+        def turn(self, numbers: Sequence[int]) -> list[Turn]:
+            if self.key == ("torch.nn.Transformer", "bf16"):
+                raise WorkError("it failed:\nTraceback\nOutOfMemoryError: too much")
+            return super().turn(numbers)
+
+    report = measure(split, start=Failing)
+    assert report.failed == {"torch.nn.Transformer in bf16": "OutOfMemoryError: too much"}
+    assert ("torch.nn.Transformer", "fp32") in {(one.name, one.precision) for one in report.speeds}
+    assert "failed: OutOfMemoryError" in "\n".join(as_text(report))
+    assert not clockwork.alive
 
 
 def test_a_stop_reports_the_rounds_that_were_whole(
@@ -309,6 +352,9 @@ def test_a_contestant_has_a_process_of_its_own(split: EncodedSplit) -> None:
         assert [turn.loss for turn in there] == pytest.approx([turn.loss for turn in here], 1e-5)
         assert [turn.tokens for turn in there] == [turn.tokens for turn in here]
         assert other.peak("fp32") > 1e6
+        for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # they are for who asks
+            os.kill(other._process.pid or 0, ignored)
+        assert len(other.turn([3])) == 1
         os.kill(other._process.pid or 0, signal.SIGKILL)
         with pytest.raises(WorkError, match=r"this package in fp32 ended .* with exit code -9"):
             other.turn([3])
@@ -317,8 +363,15 @@ def test_a_contestant_has_a_process_of_its_own(split: EncodedSplit) -> None:
     assert not other._process.is_alive()
 
 
-def test_what_fails_in_another_process_is_said_here(split: EncodedSplit) -> None:
+def test_what_fails_in_another_process_is_said_here(
+    split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entry = replace(line_up(CPU)[0], settings={"precision": "fp8"})
+    task = Task(SMALL, EncodedSplit(*[[[5] * 50_000] * 9] * 2, range(9), 0), 512, CPU)
+    with monkeypatch.context() as broken:
+        broken.setattr(processes, "serve", os._exit)  # dies before it has read its task
+        with pytest.raises(WorkError, match="ended before it answered, with exit code"):
+            OwnProcess(entry, task)
     with pytest.raises(WorkError, match=r"this package in fp32 failed:\nTraceback(.|\n)*TypeError"):
         OwnProcess(entry, Task(SMALL, split, 512, CPU))
 

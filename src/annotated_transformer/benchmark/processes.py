@@ -7,7 +7,8 @@ the blocks of memory that the C library has at hand, the settings of both.
 import multiprocessing
 import signal
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, cast
 
@@ -33,12 +34,12 @@ class OwnProcess:
         self.name = f"{entry.name} in {entry.precision}"
         context = multiprocessing.get_context("spawn")  # a fork would take our threads' locks along
         self._connection, theirs = context.Pipe()
-        given = theirs, entry, task, torch.get_num_threads()
-        self._process = context.Process(target=serve, args=given, daemon=True)
-        self._process.start()
-        theirs.close()  # so that a process that dies is noticed
+        self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+        with signals_held():
+            self._process.start()
+        theirs.close()  # so that a process that dies is noticed, also while it is sent its task
         try:
-            self._answer()
+            self._ask(entry, task, torch.get_num_threads())
         except BaseException:
             self.close()
             raise
@@ -59,9 +60,9 @@ class OwnProcess:
             self._process.kill()
             self._process.join()
 
-    def _ask(self, what: str, *given: Any) -> Any:
+    def _ask(self, *what: Any) -> Any:
         try:
-            self._connection.send((what, *given))
+            self._connection.send(what)
         except OSError:
             raise self._ended() from None
         return self._answer()
@@ -79,26 +80,59 @@ class OwnProcess:
 
     def _ended(self) -> WorkError:
         self._process.join(PATIENCE)
+        code = self._process.exitcode
+        why = ""
+        if code == -9:
+            why = (
+                " Somebody killed it: the system, if its memory was full. Give a smaller "
+                "--max-tokens, or a smaller model by --sizes."
+            )
         return WorkError(
-            f"The process of {self.name} ended before it answered, with exit code "
-            f"{self._process.exitcode}. Without a message above, somebody killed it: the system, "
-            "if its memory was full. Give a smaller --max-tokens, or a smaller model by --sizes."
+            f"The process of {self.name} ended before it answered, with exit code {code}.{why}"
         )
 
 
-def serve(connection: Connection, entry: Entry, task: Task, threads: int) -> None:
-    """What the other process does: be a contestant, until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks
-    torch.set_num_threads(threads)
+HELD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """What is started inside gets no signal to stop before it can ignore it, and neither do we.
+
+    Such signals go to all processes of a terminal, and are for the one that asks.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # as on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
     try:
-        contestant = Contestant(entry, task)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def serve(connection: Connection) -> None:
+    """What the other process does: be a contestant, until nobody asks any more."""
+    for number in HELD:
+        signal.signal(number, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
+    with suppress(EOFError, OSError):  # whoever asks has gone
+        entry, task, threads = connection.recv()
+        torch.set_num_threads(threads)
+        try:
+            contestant = Contestant(entry, task)
+        except ImportError as error:
+            connection.send((MISSING, str(error)))
+            return
+        except Exception:
+            connection.send((FAILED, traceback.format_exc()))
+            return
         connection.send((DONE, None))
         while True:
             what, *given = connection.recv()
-            connection.send((DONE, getattr(contestant, what)(*given)))
-    except EOFError:
-        return
-    except ImportError as error:
-        connection.send((MISSING, str(error)))
-    except Exception:
-        connection.send((FAILED, traceback.format_exc()))
+            try:
+                answer = DONE, getattr(contestant, what)(*given)
+            except Exception:
+                answer = FAILED, traceback.format_exc()
+            connection.send(answer)

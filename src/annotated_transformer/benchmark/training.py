@@ -31,7 +31,7 @@ from annotated_transformer.errors import WorkError
 from annotated_transformer.training.settings import Precision
 from annotated_transformer.training.signals import asking_to_stop
 
-WARM_UP = 6  # steps of each that do not count; of the shapes in the next some have been seen then
+WARM_UP = 6  # steps of each that do not count
 STEPS = 3  # of a turn that count; before them comes one that does not
 KEPT = ", freed memory kept"
 WIDTH = max(map(len, PEERS)) + len(KEPT) + 2  # of a name in the table
@@ -77,7 +77,9 @@ class Speed:
     Attributes:
         name: whose it is.
         precision: of the matrix products.
-        tokens_per_second: real tokens of source and target; the median over the rounds.
+        tokens_per_second: real tokens of source and target. Of the row that all are compared with
+            the median over all rounds; of the others that over `ours_is`, for a machine is not
+            equally fast at all times.
         ours_is: tokens a second of this package, at its defaults and in its best precision (on a
             GPU: its fastest row), over this one's; the median of the rounds' ratios, with the
             quartiles in `low` and `high`.
@@ -103,13 +105,14 @@ class TrainingReport:
         max_tokens: the budget of a batch, a side.
         rounds: turns of each.
         steps: of a turn that count.
-        speeds: of everybody.
+        speeds: of everybody; that all are compared with stands first.
         missing: peers that are not installed.
+        failed: the last line of what a contestant that failed said, by its row.
         operations: of our model in a step, padding not counted (`counting.step_operations`), the
             median.
         peak: by precision, the rate of a large matrix product, in operations a second, the median.
         share_of_peak: by precision of this package's own rows, operations of the model over the
-            time of our step and that peak, the median of the rounds.
+            time of our step and that peak, compared as speeds are.
     """
 
     preset: str
@@ -119,18 +122,10 @@ class TrainingReport:
     steps: int
     speeds: list[Speed]
     missing: list[str]
+    failed: dict[str, str]
     operations: float
     peak: dict[str, float]
     share_of_peak: dict[str, dict[str, float]]
-
-    @property
-    def reference(self) -> Speed:
-        """The row that all are compared with."""
-        return next(speed for speed in self.speeds if speed.low == speed.high == 1)
-
-    def best_of(self, name: str) -> Speed:
-        """A contestant in its faster precision. Raises ValueError for one that is not there."""
-        return max((s for s in self.speeds if s.name == name), key=lambda s: s.tokens_per_second)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -152,7 +147,7 @@ def measure_training(
     peers: Sequence[str] | None = None,
     start: Callable[[Entry, Task], Participant] = OwnProcess,
 ) -> TrainingReport:
-    """Let everybody train on the same pairs, in turn with this package.
+    """Let everybody train, in turn with this package, on the same pairs (but for shared rows).
 
     A turn is a step that does not count and some that do: a process that has waited finds its data
     out of the caches, and some of its memory taken back by the machine that runs a virtual one.
@@ -176,37 +171,42 @@ def measure_training(
         The report; after Ctrl-C or SIGTERM that of the rounds until then.
 
     Raises:
-        WorkError: if a contestant fails, or all is stopped before a round was whole.
+        WorkError: if this package's own process fails, or all is stopped before a round was whole.
     """
     task = Task(TransformerConfig.preset(preset, vocab_size), split, max_tokens, device)
     entries = line_up(device, compiled, precisions, peers)
     stopped: list[str] = []
     missing: list[str] = []
+    failed: dict[str, str] = {}
     found: dict[Key, list[Round]] = {}
 
+    def rounds_with(ours: Participant, theirs: Participant, entry: Entry) -> None:
+        theirs.turn(range(warm_up))
+        for number in range(rounds):
+            sides = [ours, theirs] if number % 2 else [theirs, ours]
+            first = warm_up + number * steps
+            turns = {side: side.turn(range(first - 1, first + steps))[1:] for side in sides}
+            peak: dict[str, float] = {one: ours.peak(one) for one in precisions}
+            done = Round(together(turns[ours]), together(turns[theirs]), peak)
+            found.setdefault(key_of(entry), []).append(done)
+            progress(f"{preset}, {entry.name} in {entry.precision}", number + 1, rounds)
+            if stopped:
+                return
+
     def meet(ours: Participant, entry: Entry) -> None:
-        """Add the rounds of one of the others, if it is installed."""
-        if stopped:
+        """Add the rounds of one of the others, or why there are none."""
+        if stopped or entry.name in missing:
             return
         try:
             theirs = start(entry, task)
+            try:
+                rounds_with(ours, theirs, entry)
+            finally:
+                theirs.close()
         except ImportError:
             missing.append(entry.name)
-            return
-        try:
-            theirs.turn(range(warm_up))
-            for number in range(rounds):
-                sides = [ours, theirs] if number % 2 else [theirs, ours]
-                first = warm_up + number * steps
-                turns = {side: side.turn(range(first - 1, first + steps))[1:] for side in sides}
-                peak: dict[str, float] = {one: ours.peak(one) for one in precisions}
-                done = Round(together(turns[ours]), together(turns[theirs]), peak)
-                found.setdefault(key_of(entry), []).append(done)
-                progress(f"{preset}, {entry.name} in {entry.precision}", number + 1, rounds)
-                if stopped:
-                    return
-        finally:
-            theirs.close()
+        except WorkError as error:
+            failed[f"{entry.name} in {entry.precision}"] = str(error).strip().splitlines()[-1]
 
     with asking_to_stop(stopped.append):
         reference, ours = fastest(
@@ -217,7 +217,7 @@ def measure_training(
         )
         try:
             for entry in entries:
-                if entry != reference and entry.name not in missing:
+                if entry != reference:
                     meet(ours, entry)
             for peer in PEERS if device.type == "cpu" else ():
                 if (best := best_precision(peer, found)) is not None:
@@ -225,8 +225,13 @@ def measure_training(
         finally:
             ours.close()
     if not found:
-        raise WorkError(f"{stopped[0]} came before the first round was whole: nothing is measured.")
+        why = f"{stopped[0]} came" if stopped else "; ".join(failed.values()) or "All ended"
+        raise WorkError(f"{why} before the first round was whole: nothing is measured.")
     everybody = [one for rounds_of in found.values() for one in rounds_of]
+    pace = statistics.median(one.ours.rate for one in everybody)
+    peaks: dict[str, float] = {
+        name: statistics.median(one.peak[name] for one in everybody) for name in precisions
+    }
     return TrainingReport(
         preset,
         task.config.count_parameters(),
@@ -234,13 +239,14 @@ def measure_training(
         rounds,
         steps,
         [
-            speed_of(key_of(reference), [replace(one, theirs=one.ours) for one in everybody]),
-            *(speed_of(key, rounds_of) for key, rounds_of in found.items()),
+            speed_of(key_of(reference), [replace(one, theirs=one.ours) for one in everybody], pace),
+            *(speed_of(key, rounds_of, pace) for key, rounds_of in found.items()),
         ],
         missing,
+        failed,
         statistics.median(one.ours.operations / steps for one in everybody),
-        {name: statistics.median(one.peak[name] for one in everybody) for name in precisions},
-        shares_of_peak(key_of(reference), found),
+        peaks,
+        shares_of_peak(key_of(reference), found, peaks),
     )
 
 
@@ -294,32 +300,37 @@ def is_reference(name: str, device: torch.device) -> bool:
 
 
 def best_precision(peer: str, found: dict[Key, list[Round]]) -> Precision | None:
-    """In which a peer does most tokens a second; None if it has not been measured."""
-    rates = {
-        precision: statistics.median(one.theirs.rate for one in rounds)
+    """In which a peer is faster; None if it has not been measured."""
+    behind = {
+        precision: statistics.median(one.ours.rate / one.theirs.rate for one in rounds)
         for (name, precision), rounds in found.items()
         if name == peer
     }
-    return max(rates, key=lambda one: rates[one], default=None)
+    return min(behind, key=lambda one: behind[one], default=None)
 
 
-def speed_of(key: Key, rounds: Sequence[Round]) -> Speed:
-    """The medians over the rounds."""
+def speed_of(key: Key, rounds: Sequence[Round], pace: float) -> Speed:
+    """The medians over the rounds; `pace` is that of this package, in tokens a second."""
     low, middle, high = quartiles([one.ours.rate / one.theirs.rate for one in rounds])
-    rate = statistics.median(one.theirs.rate for one in rounds)
-    return Speed(*key, rate, middle, low, high, rounds[-1].theirs.loss)
+    return Speed(*key, pace / middle, middle, low, high, rounds[-1].theirs.loss)
 
 
-def shares_of_peak(reference: Key, found: dict[Key, list[Round]]) -> dict[str, dict[str, float]]:
-    """Of this package's own rows, by name and precision; the medians over the rounds."""
-    turns = {key: [(one.theirs, one.peak) for one in rounds] for key, rounds in found.items()}
-    turns = {reference: [(one.ours, one.peak) for rs in found.values() for one in rs], **turns}
-    shares: dict[str, dict[str, float]] = {}
-    for (name, precision), of_rounds in turns.items():
+def shares_of_peak(
+    reference: Key, found: dict[Key, list[Round]], peaks: dict[str, float]
+) -> dict[str, dict[str, float]]:
+    """Of this package's own rows, by name and precision."""
+    everybody = [one.ours for rounds in found.values() for one in rounds]
+    pace = statistics.median(turn.operations / turn.seconds for turn in everybody)
+    name, precision = reference
+    shares = {name: {str(precision): pace / peaks[precision]}}
+    for (name, precision), rounds in found.items():
         if name.startswith(OURS):
-            shares.setdefault(name, {})[precision] = statistics.median(
-                turn.operations / turn.seconds / peak[precision] for turn, peak in of_rounds
+            times = statistics.median(
+                (one.theirs.operations / one.theirs.seconds)
+                / (one.ours.operations / one.ours.seconds)
+                for one in rounds
             )
+            shares.setdefault(name, {})[precision] = pace * times / peaks[precision]
     return shares
 
 
@@ -341,12 +352,13 @@ def as_text(report: TrainingReport) -> list[str]:
     ]
     for speed in report.speeds:
         ratio = f"{speed.ours_is:.2f} times as fast ({speed.low:.2f} to {speed.high:.2f})"
-        if speed == report.reference:
+        if speed == report.speeds[0]:
             ratio = "(this row is its best)"
         lines.append(
             f"  {speed.name:{WIDTH}}{speed.precision:6}{speed.tokens_per_second:9,.0f}   {ratio}"
         )
     lines += [f"  {name:{WIDTH}}not installed" for name in report.missing]
+    lines += [f"  {name:{WIDTH}}failed: {line}" for name, line in report.failed.items()]
     lines.append("  operations of the model, without padding, over time and this machine's peak")
     for name, shares in report.share_of_peak.items():
         for precision, share in shares.items():

@@ -206,7 +206,9 @@ def teller(what: str) -> Any:
 
 def names_of(peers: list[str] | None) -> list[str] | None:
     """In full; none named is all of them."""
-    return None if peers is None else [SHORT_NAMES[name] for name in peers or SHORT_NAMES]
+    if peers is None:
+        return None
+    return [SHORT_NAMES[name] for name in dict.fromkeys(peers or SHORT_NAMES)]
 
 
 def train_sizes(
@@ -249,7 +251,7 @@ def train_sizes(
             device,
             tell,
             names_of(arguments.compile),
-            precisions=arguments.precisions or PRECISIONS,
+            precisions=tuple(dict.fromkeys(arguments.precisions or PRECISIONS)),
             peers=names_of(arguments.peers or None),
         )
         reports.append(report.to_dict())
