@@ -162,10 +162,11 @@ class Contestant:
             self.step = peer_step(model, task, self.batches, entry.precision)
         else:
             settings = TrainingConfig(steps=1, precision=entry.precision, **entry.settings)
+            shape = None
             if settings.share_rows:
                 shape = RowShape.of(task.max_tokens, int(np.max(task.split.lengths)))
                 self.batches = shared_row_batches(task.split.lengths, shape, seed=0, epoch=0)
-            self.step = our_step(task, self.batches, settings)
+            self.step = our_step(task, self.batches, shape, settings)
 
     def turn(self, numbers: Sequence[int]) -> list[Turn]:
         """Take the steps on the batches of these numbers: each a whole training step."""
@@ -201,15 +202,15 @@ def adam(model: nn.Module, fused: bool = True) -> torch.optim.Adam:
     )
 
 
-def our_step(task: Task, batches: Batches, settings: TrainingConfig) -> Step:
+def our_step(
+    task: Task, batches: Batches, shape: RowShape | None, settings: TrainingConfig
+) -> Step:
     """What `train` does in a step with these settings."""
     config, split, device = task.config, task.split, task.device
     model = build_model(RunConfig(config, settings, {}), device).train()
     optimizer = adam(model)
-    shape, recorded = None, None
-    if settings.share_rows:
-        shape = RowShape.of(task.max_tokens, int(np.max(split.lengths)))
-        recorded = RecordedGradients(model, settings) if device.type == "cuda" else None
+    records = shape is not None and device.type == "cuda"
+    recorded = RecordedGradients(model, settings) if records else None
     loader = Loader(config.pad_id, device, device.type == "cuda", shape)
 
     def part(number: int) -> Part:

@@ -20,6 +20,7 @@ from torch import Tensor
 from annotated_transformer.data.batching import PaddingWaste
 from annotated_transformer.data.encoding import EncodedSplit
 from annotated_transformer.errors import CallError
+from annotated_transformer.packing import up_to_multiple
 
 MULTIPLE = 64  # of the positions in a row
 MISSES = 16  # pairs in a row that fit nowhere: then a batch is full
@@ -48,7 +49,7 @@ class RowShape:
         Raises:
             CallError: a single row is larger than the budget.
         """
-        width = -(-longest // MULTIPLE) * MULTIPLE
+        width = up_to_multiple(longest, MULTIPLE)
         if width > max_tokens:
             raise CallError(
                 f"a batch may hold {max_tokens} tokens, and a row that sentences share has {width} "
