@@ -26,7 +26,7 @@ from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.dispatch import LiveBytes
 from annotated_transformer.errors import CallError
-from annotated_transformer.training import devices
+from annotated_transformer.training import devices, loading
 
 CPU = torch.device("cpu")
 SMALL = TransformerConfig(90, d_model=32, d_ff=32, num_heads=2, num_layers=1, dropout=0.0, pad_id=0)
@@ -53,7 +53,7 @@ def weights_after(rung: rungs.Rung, workload: Workload, batches) -> tuple[float,
     steps.model.double()
     steps.optimizer.param_groups[0]["lr"] = 1e-3
     loss = steps.take(0)
-    steps.loader.close()
+    steps.gradients.close()
     return loss, {name: p.detach() for name, p in steps.model.named_parameters()}
 
 
@@ -80,19 +80,19 @@ def test_a_rung_does_what_it_is_called(
     place = PLACE[rung.name]
     makers: set[str] = set()
     types: set[torch.dtype] = set()
-    make = rungs.Loader._make
+    make = loading.Loader._make
 
     def watched(self, split, part):
         makers.add(threading.current_thread().name)
         return make(self, split, part)
 
-    monkeypatch.setattr(rungs.Loader, "_make", watched)
+    monkeypatch.setattr(loading.Loader, "_make", watched)
     projection = steps.model.encoder.layers[0].self_attention.query_projection
     projection.register_forward_hook(lambda module, given, result: types.add(result.dtype))
     before = {name: weight.detach().clone() for name, weight in steps.model.named_parameters()}
     steps.take(0)
     steps.take(1)
-    steps.loader.close()
+    steps.gradients.close()
     attends = {
         module.attend is plain_attend
         for module in steps.model.modules()
@@ -122,7 +122,7 @@ def test_all_logits_live_below_the_rung_of_the_loss_and_a_chunk_from_there_on(
     steps.take(0)  # Adam's moments are made here
     with LiveBytes() as live:
         steps.take(0)
-    steps.loader.close()
+    steps.gradients.close()
     once = 4 * config.vocab_size * 1_024  # bytes of the logits of every position of the budget
     if PLACE[rung.name] >= PLACE["loss"]:
         assert live.peak < 2 * once
@@ -136,7 +136,7 @@ def test_every_rung_learns(rung: rungs.Rung, workload: Workload) -> None:
     steps = RungSteps(rung, replace(workload, steps=1), CPU)
     steps.optimizer.param_groups[0]["lr"] = 1e-2
     losses = [steps.take(0) for _ in range(8)]
-    steps.loader.close()
+    steps.gradients.close()
     assert losses[-1] < losses[0] - 0.1
 
 
@@ -168,7 +168,7 @@ def test_a_compiled_rung_takes_the_plain_step(rung: rungs.Rung, workload: Worklo
     except torch._dynamo.exc.BackendCompilerFailed as error:  # no C++ compiler on this machine
         pytest.skip(f"nothing compiles here: {type(error).__name__}")
     finally:
-        fast.loader.close()
+        fast.gradients.close()
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
     assert [steps.settings.compile for steps in (plain, fast)] == [False, True]
     layers = [*fast.model.encoder.layers, *fast.model.decoder.layers]

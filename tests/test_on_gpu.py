@@ -30,11 +30,10 @@ def gradients(workload: Workload, device: torch.device, **changes: bool) -> list
         steps.model.zero_grad()
         parts = steps.steps[number]
         target_tokens, _ = count_tokens(workload.split, parts)
-        batches = [steps.loader.batch(workload.split, part) for part in parts]
-        assert sum_of(steps.start(parts, batches, target_tokens)) > 0
+        assert sum_of(steps.start(parts, target_tokens)) > 0
         grads = [p.grad for p in steps.model.parameters()]
         found.append(torch.cat([g.double().cpu().flatten() for g in grads if g is not None]))
-    steps.loader.close()
+    steps.gradients.close()
     return found
 
 
@@ -62,13 +61,11 @@ def test_a_recorded_step_draws_new_dropout_each_time(workload: Workload) -> None
 def test_a_longer_table_of_positions_leaves_the_graph_its_own(workload: Workload) -> None:
     """Validation and translation may lengthen it between two replays."""
     steps = RungSteps(replace(rungs_on(CUDA)[-1], bf16=False, compiled=False), workload, CUDA)
-    part = steps.steps[0]
-    batches = [steps.loader.batch(workload.split, one) for one in part]
-    before = sum_of(steps.start(part, batches, 1))
+    before = sum_of(steps.start(steps.steps[0], 1))
     with torch.no_grad():
         steps.model.encode(torch.full((1, 600), 5, device=CUDA))
     rubbish = [torch.full((600, 512), 9.0, device=CUDA) for _ in range(20)]
-    assert sum_of(steps.start(part, batches, 1)) == before
+    assert sum_of(steps.start(steps.steps[0], 1)) == before
     assert len(rubbish) == 20
 
 

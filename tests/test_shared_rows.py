@@ -217,7 +217,7 @@ def test_rows_are_wide_enough_for_every_copy_of_the_pairs(tmp_path: Path) -> Non
     )
     run, cpu = RunDirectory(tmp_path / "run"), torch.device("cpu")
     trainer = Trainer(run, config, short, short, cpu, Progress(), copies=[long])
-    assert trainer.shape == RowShape(4096 // 128, 128)
+    assert trainer.plans.rule.shape == RowShape(4096 // 128, 128)
 
 
 def test_the_loss_of_a_gpu_is_taken_in_few_even_parts() -> None:

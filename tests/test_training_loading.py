@@ -71,7 +71,7 @@ def test_announced_batches_are_made_by_another_thread(
 def test_a_run_with_batches_made_ahead_ends_with_the_same_bits(tmp_path) -> None:
     for name, ahead in (("asked", False), ("ahead", True)):
         trainer = build_trainer(tmp_path / name, letters_corpus(), steps=20, batch_tokens=128)
-        trainer.loader = Loader(trainer.model.config.pad_id, CPU, ahead)
+        trainer.gradients.loader = Loader(trainer.model.config.pad_id, CPU, ahead)
         assert trainer.run()
         assert threading.active_count() == 1 or "batches" not in str(threading.enumerate())
     asked, ahead = (load_run(tmp_path / name)[0].state_dict() for name in ("asked", "ahead"))

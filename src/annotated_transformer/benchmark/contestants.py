@@ -13,14 +13,12 @@ from annotated_transformer.benchmark.counting import real_sizes, step_operations
 from annotated_transformer.benchmark.peers import AnnotatedPeer, MarianPeer, TorchPeer, compile_peer
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, make_batch, token_batches
-from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batches
 from annotated_transformer.training.devices import matrix_rate, wait_for
-from annotated_transformer.training.graphs import RecordedGradients
-from annotated_transformer.training.loading import Loader
+from annotated_transformer.training.gradients import StepGradients
 from annotated_transformer.training.memory import keep_freed_memory
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.settings import Precision, TrainingConfig
-from annotated_transformer.training.step import Part, count_tokens, start_gradients, sum_of
+from annotated_transformer.training.step import Part, count_tokens, sum_of
 from annotated_transformer.training.trainer import build_model
 
 OURS = "this package"  # at its defaults
@@ -153,20 +151,19 @@ class Contestant:
         if entry.keeps_memory:
             keep_freed_memory()
         self.task = task
-        self.batches: Batches = token_batches(task.split.lengths, task.max_tokens, seed=0, epoch=0)
+        self.batches: Batches
         self.step: Step
         if entry.peer:
             model = PEERS[entry.peer](task.config)
             if entry.compiled:
                 compile_peer(model)
+            self.batches = token_batches(task.split.lengths, task.max_tokens, seed=0, epoch=0)
             self.step = peer_step(model, task, self.batches, entry.precision)
         else:
-            settings = TrainingConfig(steps=1, precision=entry.precision, **entry.settings)
-            shape = None
-            if settings.share_rows:
-                shape = RowShape.of(task.max_tokens, int(np.max(task.split.lengths)))
-                self.batches = shared_row_batches(task.split.lengths, shape, seed=0, epoch=0)
-            self.step = our_step(task, self.batches, shape, settings)
+            settings = TrainingConfig(
+                steps=1, max_tokens=task.max_tokens, precision=entry.precision, **entry.settings
+            )
+            self.batches, self.step = our_step(task, settings)
 
     def turn(self, numbers: Sequence[int]) -> list[Turn]:
         """Take the steps on the batches of these numbers: each a whole training step."""
@@ -202,35 +199,26 @@ def adam(model: nn.Module, fused: bool = True) -> torch.optim.Adam:
     )
 
 
-def our_step(
-    task: Task, batches: Batches, shape: RowShape | None, settings: TrainingConfig
-) -> Step:
-    """What `train` does in a step with these settings."""
-    config, split, device = task.config, task.split, task.device
-    model = build_model(RunConfig(config, settings, {}), device).train()
+def our_step(task: Task, settings: TrainingConfig) -> tuple[Batches, Step]:
+    """The batches that `train` makes with these settings, and what it does in a step."""
+    split, lengths = task.split, task.split.lengths
+    model = build_model(RunConfig(task.config, settings, {}), task.device).train()
     optimizer = adam(model)
-    records = shape is not None and device.type == "cuda"
-    recorded = RecordedGradients(model, settings) if records else None
-    loader = Loader(config.pad_id, device, device.type == "cuda", shape)
+    gradients = StepGradients(model, settings, longest=int(np.max(lengths)))
+    batches = gradients.rule.plan(lengths, epoch=0)
 
     def part(number: int) -> Part:
-        return Part(list(batches[number % len(batches)]), epoch=0, place=number)
+        return Part(batches[number % len(batches)], epoch=0, place=number)
 
     def step(number: int) -> float:
-        own = part(number)
-        target_tokens, _ = count_tokens(split, [own])
-        batch = loader.batch(split, own)
-        if recorded is not None:
-            assert isinstance(batch, SharedRowBatch)
-            losses = [recorded.make(batch, target_tokens)]
-        else:
-            losses = start_gradients(model, settings, split, [own], target_tokens, [batch])
+        target_tokens, _ = count_tokens(split, [part(number)])
+        losses = gradients.start(split, [part(number)], target_tokens)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        loader.announce(split, [part(number + 1)])
+        gradients.announce(split, [part(number + 1)])
         return sum_of(losses) / target_tokens
 
-    return step
+    return batches, step
 
 
 def peer_step(model: nn.Module, task: Task, batches: Batches, precision: Precision) -> Step:

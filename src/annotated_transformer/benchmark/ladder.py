@@ -264,7 +264,7 @@ def timed_rounds(
     patience = math.inf if steps.rung.compiled else most_seconds
     seconds: list[float] = []
     loss = math.nan
-    with closing(steps.loader):
+    with closing(steps.gradients):
         wait()
         began = time.perf_counter()
         warm = 0.0

@@ -16,19 +16,17 @@ from annotated_transformer.benchmark.counting import (
     sizes_of,
 )
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.data import Batch, EncodedSplit, token_batches
-from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batches
+from annotated_transformer.data import Batch, EncodedSplit, make_batch
 from annotated_transformer.errors import CallError
-from annotated_transformer.training.graphs import RecordedGradients
+from annotated_transformer.training.gradients import StepGradients
 from annotated_transformer.training.label_smoothing import label_smoothing_loss, loss_chunk
-from annotated_transformer.training.loading import Loader
+from annotated_transformer.training.planning import PlanRule
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.step import (
     Part,
     count_tokens,
     matrix_precision,
-    start_gradients,
     sum_of,
 )
 from annotated_transformer.training.trainer import build_model
@@ -149,18 +147,25 @@ class Workload:
     max_tokens: int
     steps: int
 
-    def shape(self, rung: Rung) -> RowShape | None:
-        """Of the rows that sentences share, where they do."""
-        longest = int(np.max(self.split.lengths))
-        return RowShape.of(self.max_tokens // rung.parts, longest) if rung.shared_rows else None
+    def settings(self, rung: Rung) -> TrainingConfig:
+        """Of a run that trains as a rung does."""
+        return TrainingConfig(
+            steps=1,
+            max_tokens=self.max_tokens // rung.parts,
+            precision="bf16" if rung.bf16 else "fp32",
+            share_rows=rung.shared_rows,
+            compile=rung.compiled,
+        )
+
+    def rule(self, rung: Rung) -> PlanRule:
+        """How its pairs are dealt to batches, unless by chance."""
+        return PlanRule.of(self.settings(rung), int(np.max(self.split.lengths)))
 
     def batches(self, rung: Rung) -> list[list[list[int]]]:
         """The batches of each step: steps, their parts, the pairs of a part."""
         budget, lengths = self.max_tokens // rung.parts, self.split.lengths
-        if (shape := self.shape(rung)) is not None:
-            batches = shared_row_batches(lengths, shape, seed=0, epoch=0)
-        elif rung.by_length:
-            batches = token_batches(lengths, budget, seed=0, epoch=0)
+        if rung.by_length:
+            batches = self.rule(rung).plan(lengths, epoch=0)
         else:
             batches = in_order_of_chance(lengths, budget)
         wanted = self.steps * rung.parts
@@ -181,7 +186,7 @@ def bytes_of(rung: Rung, workload: Workload, device: torch.device) -> int:
     for indices in (part for parts in workload.batches(rung) for part in parts):
         n_src, n_tgt = (int(width) for width in lengths[indices].max(axis=0))
         sizes = [(n_src, n_tgt)] * len(indices)
-        if (shape := workload.shape(rung)) is not None:
+        if (shape := workload.rule(rung).shape) is not None:
             sizes = [(shape.width, shape.width)] * shape.rows
         held = memory(
             workload.config,
@@ -210,12 +215,7 @@ class RungSteps:
 
     def __init__(self, rung: Rung, workload: Workload, device: torch.device) -> None:
         self.rung, self.workload, self.device = rung, workload, device
-        self.settings = TrainingConfig(
-            steps=1,
-            precision="bf16" if rung.bf16 else "fp32",
-            share_rows=rung.shared_rows,
-            compile=rung.compiled,
-        )
+        self.settings = workload.settings(rung)
         self.model: Transformer = build_model(RunConfig(workload.config, self.settings, {}), device)
         self.model.train()
         if not rung.fast_attention:
@@ -228,36 +228,32 @@ class RungSteps:
             [Part(indices, number, place) for place, indices in enumerate(parts)]
             for number, parts in batches
         ]
-        self.loader = Loader(workload.config.pad_id, device, rung.ahead, workload.shape(rung))
-        self.recorded = RecordedGradients(self.model, self.settings) if rung.recorded else None
+        self.gradients = StepGradients(
+            self.model,
+            self.settings,
+            longest=int(np.max(workload.split.lengths)),
+            ahead=rung.ahead,
+            recorded=rung.recorded,
+            packed=False,  # in every layer padding stays, on every rung
+        )
 
     def take(self, number: int) -> float:
         """Take a step; the mean smoothed loss of its target tokens, in nats."""
         parts = self.steps[number % len(self.steps)]
         split = self.workload.split
-        batches = [self.loader.batch(split, part) for part in parts]
         target_tokens, _ = count_tokens(split, parts)
-        losses = self.start(parts, batches, target_tokens)
+        losses = self.start(parts, target_tokens)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        # A GPU is at work, and this thread would only wait.
-        self.loader.announce(split, self.steps[(number + 1) % len(self.steps)])
+        self.gradients.announce(split, self.steps[(number + 1) % len(self.steps)])
         return sum_of(losses) / target_tokens
 
-    def start(
-        self, parts: list[Part], batches: list[Batch | SharedRowBatch], target_tokens: int
-    ) -> list[Tensor]:
+    def start(self, parts: list[Part], target_tokens: int) -> list[Tensor]:
         """The gradient of a step; the loss of each part, summed over its tokens."""
-        if self.recorded is not None:
-            (shared,) = batches
-            assert isinstance(shared, SharedRowBatch)
-            return [self.recorded.make(shared, target_tokens)]
         if self.rung.chunked_loss:
-            split = self.workload.split
-            return start_gradients(
-                self.model, self.settings, split, parts, target_tokens, batches, packed=False
-            )  # in every layer padding stays, on every rung
-        (batch,) = batches
+            return self.gradients.start(self.workload.split, parts, target_tokens)
+        (part,) = parts
+        batch = self.gradients.loader.batch(self.workload.split, part)
         assert isinstance(batch, Batch)
         return [self.whole_loss(batch) * target_tokens]
 
@@ -276,12 +272,8 @@ class RungSteps:
 
     def padded_positions(self) -> int:
         """Positions of all steps, both sides, padding counted."""
-        if (shape := self.workload.shape(self.rung)) is not None:
+        if (shape := self.gradients.rule.shape) is not None:
             return sum(2 * shape.rows * shape.width for parts in self.steps for _ in parts)
-        split, loader = self.workload.split, Loader(0, torch.device("cpu"), ahead=False)
-        batches = [loader.batch(split, part) for parts in self.steps for part in parts]
-        return sum(
-            batch.src.numel() + batch.tgt[:, 1:].numel()
-            for batch in batches
-            if isinstance(batch, Batch)
-        )
+        parts = [part for parts in self.steps for part in parts]
+        batches = [make_batch(self.workload.split, part.indices) for part in parts]
+        return sum(batch.src.numel() + batch.tgt[:, 1:].numel() for batch in batches)

@@ -355,10 +355,10 @@ def _build_trainer(
 def _summary(trainer: Trainer, vocabulary: Vocabulary) -> str:
     """What will be trained on what, in a line."""
     train, settings, batches = trainer.train_split, trainer.settings, trainer.batches(0)
-    if trainer.shape is None:
+    if (shape := trainer.plans.rule.shape) is None:
         waste = padding_waste(train.lengths, batches)
     else:
-        waste = shared_row_waste(train.lengths, batches, trainer.shape)
+        waste = shared_row_waste(train.lengths, batches, shape)
     step, count = "", settings.accumulate
     if count > 1:
         step = f"{count} batches a step (at most {count * settings.max_tokens:,} tokens a side); "

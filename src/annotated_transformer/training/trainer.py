@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from annotated_transformer.data import Batch, EncodedSplit, token_batches
-from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batches
+from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.training.byte_dropout import use_byte_dropout
 from annotated_transformer.training.checkpoints import (
@@ -27,12 +25,12 @@ from annotated_transformer.training.checkpoints import (
     save_checkpoint,
     save_stop,
 )
+from annotated_transformer.training.compiling import compile_layers
 from annotated_transformer.training.distributed import ALONE, Workers
-from annotated_transformer.training.fused_relu import use_fused_relu
-from annotated_transformer.training.graphs import RecordedGradients
+from annotated_transformer.training.gradients import StepGradients
 from annotated_transformer.training.initial_gain import shrink_branches
 from annotated_transformer.training.journal import DIVERGED, Journal
-from annotated_transformer.training.loading import Loader
+from annotated_transformer.training.planning import EpochPlans
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import (
     RunConfig,
@@ -48,8 +46,6 @@ from annotated_transformer.training.step import (
     Part,
     count_tokens,
     parts_of_step,
-    seed_dropout,
-    start_gradients,
     steps_of_epoch,
     sum_of,
 )
@@ -74,35 +70,6 @@ def build_model(config: RunConfig, device: torch.device) -> Transformer:
     if config.training.compile:
         compile_layers(model, one_shape=config.training.share_rows)
     return model
-
-
-# For inductor, on a GPU. PyTorch's own kernel for dropout: the one that inductor writes draws four
-# times as many numbers. And no kernel that makes the gradients of a LayerNorm's input and of its
-# gain in one: two are faster here.
-GPU_OPTIONS = {"fallback_random": True, "triton.mix_order_reduction": False}
-
-
-def is_known(option: str) -> bool:
-    """Whether this version's inductor has an option."""
-    return option in torch._inductor.list_options()  # type: ignore[no-untyped-call]
-
-
-def compile_layers(model: Transformer, one_shape: bool) -> None:
-    """torch.compile for each layer by itself: all encoder layers share what is compiled for one,
-    and all decoder layers, so it takes a sixth of the time that both stacks would.
-
-    Args:
-        one_shape: all batches have the same; else what is compiled has to fit many.
-    """
-    parts = [*model.encoder.layers, *model.decoder.layers]
-    if one_shape:
-        parts += [model.source_embedding, model.target_embedding]
-    options = None
-    if model.device.type == "cuda":
-        options = {name: value for name, value in GPU_OPTIONS.items() if is_known(name)}
-        use_fused_relu(model)
-    for part in parts:
-        part.compile(dynamic=False if one_shape else None, options=options)
 
 
 class Trainer:
@@ -166,16 +133,17 @@ class Trainer:
             self.settings.learning_rate,
             self.settings.decay,
         )
-        self.shape: RowShape | None = None  # of rows that sentences share
-        self.recorded: RecordedGradients | None = None
-        if self.settings.share_rows:
-            longest = max(int(np.max(split.lengths)) for split in self.train_splits)
-            self.shape = RowShape.of(self.settings.max_tokens, longest)
-            if device.type == "cuda" and self.settings.accumulate == workers.size:
-                self.recorded = RecordedGradients(self.model, self.settings)
-        ahead = device.type == "cuda"
-        self.loader = Loader(config.model.pad_id, device, ahead, self.shape)
-        self.planned: tuple[int, list[list[int]]] | None = None  # the last epoch's batches
+        self.gradients = StepGradients(
+            self.model,
+            self.settings,
+            longest=max(int(np.max(split.lengths)) for split in self.train_splits),
+            parts_of_one=-(-self.settings.accumulate // workers.size),
+        )
+        self.plans = EpochPlans(
+            self.gradients.rule,
+            lambda epoch: self._split_of(epoch).lengths,
+            ahead=device.type == "cuda",
+        )
         self.following: list[Part] = []  # the parts of the next step
         self.state = RunState()
         self.stalled = False
@@ -191,15 +159,7 @@ class Trainer:
 
     def batches(self, epoch: int) -> list[list[int]]:
         """The batches of an epoch, in order: a function of the seed and the epoch alone."""
-        if self.planned is None or self.planned[0] != epoch:  # millions of pairs take seconds
-            self.planned = epoch, self._plan(epoch)
-        return self.planned[1]
-
-    def _plan(self, epoch: int) -> list[list[int]]:
-        lengths, seed = self._split_of(epoch).lengths, self.settings.seed
-        if self.shape is not None:
-            return shared_row_batches(lengths, self.shape, seed=seed, epoch=epoch)
-        return token_batches(lengths, self.settings.max_tokens, seed=seed, epoch=epoch)
+        return self.plans.batches(epoch)
 
     def planned_steps(self) -> int | None:
         """How many steps the run will take; None if only the clock knows."""
@@ -224,7 +184,7 @@ class Trainer:
         self.progress.begin(self.state.step, planned, self.settings.minutes, seconds)
         self.model.train()
         self._look_whether_stalled()
-        with closing(self.loader), asking_to_stop(self._ask_to_stop):
+        with closing(self.gradients), closing(self.plans), asking_to_stop(self._ask_to_stop):
             while True:
                 batches = self.batches(self.state.epoch)
                 while self.state.batch < len(batches) and (done := self._done(planned)) < 1:
@@ -307,9 +267,8 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         target_tokens, tokens = count_tokens(self.train_split, parts)
-        own = list(self.workers.share(parts))
-        batches = [self.loader.batch(self.train_split, part) for part in own]
-        own_losses = self._start_gradients(own, batches, target_tokens)
+        own = self.workers.share(parts)
+        own_losses = self.gradients.start(self.train_split, own, target_tokens)
         self.workers.sum_gradients(parameters)
         if self.settings.clip_norm is not None:
             norm = float(torch.nn.utils.clip_grad_norm_(parameters, self.settings.clip_norm))
@@ -317,9 +276,7 @@ class Trainer:
             state.clipped += norm > self.settings.clip_norm
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        # A GPU has its work now. Meanwhile the next batches are made; before, they would be in the
-        # way of the thread that hands it out.
-        self.loader.announce(self.train_split, self.workers.share(self.following))
+        self.gradients.announce(self.train_split, self.workers.share(self.following))
         own_loss, own_cpu = sum_of(own_losses), process_cpu_seconds()
         loss, cpu_seconds = self.workers.sum_numbers([own_loss, own_cpu])
         self.journal.cpu_of_others = cpu_seconds - own_cpu
@@ -331,20 +288,6 @@ class Trainer:
         state.target_tokens += target_tokens
         state.tokens += tokens
         self.journal.log_if_due(state, rate, clips=self.settings.clip_norm is not None)
-
-    def _start_gradients(
-        self, own: list[Part], batches: list[Batch | SharedRowBatch], target_tokens: int
-    ) -> list[Tensor]:
-        """The gradient of this process's parts of a step; the loss of each, summed over tokens."""
-        if self.recorded is None or len(own) != 1:  # a worker may have no part at an epoch's end
-            return start_gradients(
-                self.model, self.settings, self.train_split, own, target_tokens, batches
-            )
-        (part,), (batch,) = own, batches
-        assert isinstance(batch, SharedRowBatch)
-        if self.settings.accumulate > 1:
-            seed_dropout(self.settings.seed, part)
-        return [self.recorded.make(batch, target_tokens)]
 
     def _asked_to_stop(self) -> bool:
         """Whether any process was asked to, the same answer for all."""

@@ -1,0 +1,94 @@
+"""The gradients of a run's steps, from the pairs of a step to the model's `.grad`.
+
+Training, the ladder and the benchmark all make them here: load the batches, ahead of time where a
+GPU computes, and replay a recording where all batches have one shape.
+"""
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from annotated_transformer.data import EncodedSplit
+from annotated_transformer.data.shared_rows import SharedRowBatch
+from annotated_transformer.training.graphs import RecordedGradients
+from annotated_transformer.training.loading import Loader
+from annotated_transformer.training.planning import PlanRule
+from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.training.step import Part, seed_dropout, start_gradients
+from annotated_transformer.transformer import Transformer
+
+
+class StepGradients:
+    """Makes gradients, step after step.
+
+    Args:
+        model: what they are of.
+        settings: of the run.
+        longest: of all sentences, as model positions.
+        parts_of_one: how many batches of a step this process takes.
+        ahead: whether announced batches are made by a second thread; None: on a GPU.
+        recorded: whether a step is replayed from a recording; None: on a GPU, where sentences
+            share rows and a step is one batch.
+        packed: as in `start_gradients`.
+
+    Attributes:
+        rule: how pairs are dealt to batches.
+        loader: makes the batches.
+
+    Raises:
+        CallError: where sentences share rows, and a row is larger than a batch.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        settings: TrainingConfig,
+        longest: int,
+        *,
+        parts_of_one: int = 1,
+        ahead: bool | None = None,
+        recorded: bool | None = None,
+        packed: bool | None = None,
+    ) -> None:
+        self.model, self.settings, self.packed = model, settings, packed
+        on_gpu = model.device.type == "cuda"
+        self.rule = PlanRule.of(settings, longest)
+        ahead = on_gpu if ahead is None else ahead
+        self.loader = Loader(model.config.pad_id, model.device, ahead, self.rule.shape)
+        if recorded is None:
+            recorded = on_gpu and settings.share_rows and parts_of_one == 1
+        self.recorded = RecordedGradients(model, settings) if recorded else None
+
+    def start(self, split: EncodedSplit, parts: Sequence[Part], target_tokens: int) -> list[Tensor]:
+        """Make the gradient of a step's parts the model's; a GPU may still be at work afterwards.
+
+        Args:
+            split: the pairs.
+            parts: those that this process takes.
+            target_tokens: of the whole step, whoever takes it.
+
+        Returns:
+            The loss of each part, summed over its tokens: scalars on the model's device.
+        """
+        batches = [self.loader.batch(split, part) for part in parts]
+        if self.recorded is None or len(parts) != 1:  # at an epoch's end there may be none
+            return start_gradients(
+                self.model, self.settings, split, parts, target_tokens, batches, self.packed
+            )
+        (part,), (batch,) = parts, batches
+        assert isinstance(batch, SharedRowBatch)
+        if self.settings.accumulate > 1:
+            seed_dropout(self.settings.seed, part)
+        return [self.recorded.make(batch, target_tokens)]
+
+    def announce(self, split: EncodedSplit, parts: Sequence[Part]) -> None:
+        """Begin to make the batches of the next step.
+
+        After a GPU has got its work; before, this would be in the way of the thread that hands it
+        out.
+        """
+        self.loader.announce(split, parts)
+
+    def close(self) -> None:
+        """End the thread that makes batches."""
+        self.loader.close()
