@@ -4,9 +4,10 @@
 
 Three curves from the same starting weights: the plain path (float32, Equation 1 in separate
 operations, all logits, padded), the plain path once more with other dropout, and the fast path
-(the last rung of `benchmark ladder`). Dropout is drawn anew in each, so two curves of one path
-differ too: that difference is the noise that the fast path is held against. Each step is a line of
-JSON in --out as soon as it is taken.
+(the rung "graph" of `benchmark ladder`, where `train --share-rows --compile` stands; without a GPU
+"compile"). Dropout is drawn anew in each, so two curves of one path differ too: that difference is
+the noise that the fast path is held against. Each step is a line of JSON in --out as soon as it is
+taken.
 """
 
 import argparse
@@ -14,7 +15,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -28,19 +28,20 @@ from annotated_transformer.training.schedule import LearningRateSchedule
 VOCABULARY = 10_000
 LONGEST = 60  # longer pairs are left out, so that rows are 64 wide
 DIFFERENT = 200  # batches, taken over and over
-CURVES = {"plain": ("plain", 1), "plain, other dropout": ("plain", 2), "fast": ("", 3)}
+FAST = "graph"
+CURVES = {"plain": ("plain", 1), "plain, other dropout": ("plain", 2), "fast": (FAST, 3)}
 
 
 def curve(
     rung: Rung, workload: Workload, device: torch.device, count: int, warmup: int, seed: int
 ) -> Iterator[float]:
     """The loss of each step, in nats per token; the pairs are those of shared rows for all."""
-    fast = rungs_on(device)[-1]
     steps = RungSteps(rung, workload, device)
-    steps.steps = RungSteps(replace(fast, compiled=False, recorded=False), workload, device).steps
+    shared = next(each for each in rungs_on(device) if each.name == "shared")
+    steps.steps = RungSteps(shared, workload, device).steps
     schedule = LearningRateSchedule(workload.config.d_model, warmup, None, 0.0)
     torch.manual_seed(seed)
-    with closing(steps.loader):
+    with closing(steps.gradients):
         for number in range(count):
             for group in steps.optimizer.param_groups:
                 group["lr"] = schedule.rate(number + 1, 0.0)

@@ -4,7 +4,7 @@ import itertools
 import json
 import threading
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.dispatch import LiveBytes
 from annotated_transformer.errors import CallError
 from annotated_transformer.training import devices, loading
+from annotated_transformer.training.graphs import AS_MEASURED
 
 CPU = torch.device("cpu")
 SMALL = TransformerConfig(90, d_model=32, d_ff=32, num_heads=2, num_layers=1, dropout=0.0, pad_id=0)
@@ -175,19 +176,29 @@ def test_a_compiled_rung_takes_the_plain_step(rung: rungs.Rung, workload: Worklo
     assert all(layer._compiled_call_impl is not None for layer in layers)
 
 
+def values_of(rung: rungs.Rung) -> dict[str, object]:
+    """What a rung changes, by name; how a step is recorded is several changes."""
+    values = {name: getattr(rung, name) for name in rung.__dataclass_fields__}
+    recording = values.pop("recording")
+    values["recorded"] = recording is not None
+    for name, default in asdict(AS_MEASURED).items():
+        values[name] = default if recording is None else getattr(recording, name)
+    return {name: value for name, value in values.items() if name not in ("name", "says")}
+
+
 def test_each_rung_changes_one_thing() -> None:
     changed = []
     ladder = [rung for rung in rungs_on(torch.device("cuda")) if rung.name != "parts"]
     aside = next(rung for rung in EAGER if rung.name == "parts")
     for before, after in [*itertools.pairwise(ladder), (EAGER[PLACE["ahead"]], aside)]:
-        fields = {f for f in before.__dataclass_fields__ if f not in ("name", "says")}
-        different = [f for f in fields if getattr(before, f) != getattr(after, f)]
+        values = [values_of(rung) for rung in (before, after)]
+        different = [name for name in values[0] if values[0][name] != values[1][name]]
         assert len(different) == 1
         changed += different
     assert len(set(changed)) == len(changed)
     names = [rung.name for rung in rungs_on(torch.device("cuda"))]
-    assert names[-1] == "graph"
-    assert names[:-1] == [rung.name for rung in rungs_on(CPU)]
+    assert names[-3:] == ["graph", "softmax", "weights"]
+    assert names[:-3] == [rung.name for rung in rungs_on(CPU)]
 
 
 def test_the_parts_of_a_step_hold_a_quarter_each(workload: Workload) -> None:

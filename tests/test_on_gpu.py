@@ -1,6 +1,7 @@
 """What only a GPU can show: recorded steps, compiled layers, and their gradients."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from annotated_transformer.training.step import count_tokens, sum_of
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+RUNGS = {rung.name: rung for rung in rungs_on(CUDA)}
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +24,11 @@ def workload() -> Workload:
     return Workload(config, invented_pairs(2_000, config), max_tokens=2_048, steps=2)
 
 
-def gradients(workload: Workload, device: torch.device, **changes: bool) -> list[Tensor]:
-    """Of batches 0, 1 and 0 again, all weights in one; of the rung "graph" but for the changes."""
-    steps = RungSteps(replace(rungs_on(CUDA)[-1], **changes), workload, device)
+def gradients(
+    workload: Workload, device: torch.device, name: str = "graph", **changes: Any
+) -> list[Tensor]:
+    """Of batches 0, 1 and 0 again, all weights in one; of a rung, but for the changes."""
+    steps = RungSteps(replace(RUNGS[name], **changes), workload, device)
     found = []
     for number in (0, 1, 0):
         steps.model.zero_grad()
@@ -43,13 +47,19 @@ def distances(ours: list[Tensor], theirs: list[Tensor]) -> list[float]:
 
 def test_a_recorded_step_has_the_gradient_of_the_cpu(workload: Workload) -> None:
     plain = {"bf16": False, "compiled": False}
-    on_cpu = gradients(workload, CPU, recorded=False, **plain)
-    assert max(distances(gradients(workload, CUDA, recorded=False, **plain), on_cpu)) < 1e-3
+    on_cpu = gradients(workload, CPU, recording=None, **plain)
+    assert max(distances(gradients(workload, CUDA, recording=None, **plain), on_cpu)) < 1e-3
     recorded = gradients(workload, CUDA, **plain)
     assert max(distances(recorded, on_cpu)) < 1e-3
     assert torch.equal(recorded[0], recorded[2])  # a replay leaves nothing behind
     assert max(distances(gradients(workload, CUDA, compiled=False), on_cpu)) < 0.05  # bfloat16
-    assert max(distances(gradients(workload, CUDA), on_cpu)) < 0.05
+    for name in ("graph", "softmax", "weights"):
+        assert max(distances(gradients(workload, CUDA, name), on_cpu)) < 0.05
+
+
+def test_weights_in_16_bits_give_the_numbers_of_autocast(workload: Workload) -> None:
+    rounded, autocast = (gradients(workload, CUDA, name) for name in ("weights", "softmax"))
+    assert max(distances(rounded, autocast)) < 1e-3  # sums of other orders are all that is allowed
 
 
 def test_a_recorded_step_draws_new_dropout_each_time(workload: Workload) -> None:
@@ -60,7 +70,7 @@ def test_a_recorded_step_draws_new_dropout_each_time(workload: Workload) -> None
 
 def test_a_longer_table_of_positions_leaves_the_graph_its_own(workload: Workload) -> None:
     """Validation and translation may lengthen it between two replays."""
-    steps = RungSteps(replace(rungs_on(CUDA)[-1], bf16=False, compiled=False), workload, CUDA)
+    steps = RungSteps(replace(RUNGS["graph"], bf16=False, compiled=False), workload, CUDA)
     before = sum_of(steps.start(steps.steps[0], 1))
     with torch.no_grad():
         steps.model.encode(torch.full((1, 600), 5, device=CUDA))

@@ -19,6 +19,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Batch, EncodedSplit, make_batch
 from annotated_transformer.errors import CallError
 from annotated_transformer.training.gradients import StepGradients
+from annotated_transformer.training.graphs import AS_MEASURED, Recording
 from annotated_transformer.training.label_smoothing import label_smoothing_loss, loss_chunk
 from annotated_transformer.training.planning import PlanRule
 from annotated_transformer.training.run_directory import RunConfig
@@ -52,7 +53,7 @@ class Rung:
         parts: batches whose gradients make the step.
         compiled: each layer and the embeddings by torch.compile, on a GPU with a fused ReLU.
         shared_rows: several sentences in a row of a batch, so that all have one shape.
-        recorded: the gradient of a step is one CUDA graph.
+        recording: the gradient of a step is one CUDA graph, recorded like this.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Rung:
     parts: int = 1
     compiled: bool = False
     shared_rows: bool = False
-    recorded: bool = False
+    recording: Recording | None = None
 
 
 def rungs_on(device: torch.device) -> list[Rung]:
@@ -90,9 +91,21 @@ def rungs_on(device: torch.device) -> list[Rung]:
     )
     shared = replace(ahead, name="shared", says="sentences share rows: one shape", shared_rows=True)
     compiled = replace(shared, name="compile", says="torch.compile", compiled=True)
-    graph = replace(compiled, name="graph", says="one CUDA graph a step", recorded=True)
+    graph = replace(compiled, name="graph", says="one CUDA graph a step", recording=AS_MEASURED)
+    softmax = replace(
+        graph,
+        name="softmax",
+        says="the vocabulary's softmax compiled",
+        recording=Recording(compiled_softmax=True),
+    )
+    weights = replace(
+        softmax,
+        name="weights",
+        says="weights in 16 bits as well",
+        recording=Recording(compiled_softmax=True, rounded_weights=True),
+    )
     ladder = [plain, bf16, attention, fused, length, loss, ahead, parts, shared, compiled]
-    return [*ladder, graph] if device.type == "cuda" else ladder
+    return [*ladder, graph, softmax, weights] if device.type == "cuda" else ladder
 
 
 def plain_attend(
@@ -233,7 +246,7 @@ class RungSteps:
             self.settings,
             longest=int(np.max(workload.split.lengths)),
             ahead=rung.ahead,
-            recorded=rung.recorded,
+            recording=rung.recording,
             packed=False,  # in every layer padding stays, on every rung
         )
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.data.shared_rows import SharedRowBatch
-from annotated_transformer.training.graphs import RecordedGradients
+from annotated_transformer.training.graphs import AS_MEASURED, RecordedGradients, Recording
 from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.planning import PlanRule
 from annotated_transformer.training.settings import TrainingConfig
@@ -27,8 +27,8 @@ class StepGradients:
         longest: of all sentences, as model positions.
         parts_of_one: how many batches of a step this process takes.
         ahead: whether announced batches are made by a second thread; None: on a GPU.
-        recorded: whether a step is replayed from a recording; None: on a GPU, where sentences
-            share rows and a step is one batch.
+        recording: how a step is recorded, to be replayed; on a GPU, where sentences share rows and
+            a step is one batch. None: it is not.
         packed: as in `start_gradients`.
 
     Attributes:
@@ -47,7 +47,7 @@ class StepGradients:
         *,
         parts_of_one: int = 1,
         ahead: bool | None = None,
-        recorded: bool | None = None,
+        recording: Recording | None = AS_MEASURED,
         packed: bool | None = None,
     ) -> None:
         self.model, self.settings, self.packed = model, settings, packed
@@ -55,9 +55,9 @@ class StepGradients:
         self.rule = PlanRule.of(settings, longest)
         ahead = on_gpu if ahead is None else ahead
         self.loader = Loader(model.config.pad_id, model.device, ahead, self.rule.shape)
-        if recorded is None:
-            recorded = on_gpu and settings.share_rows and parts_of_one == 1
-        self.recorded = RecordedGradients(model, settings) if recorded else None
+        self.recorded: RecordedGradients | None = None
+        if recording is not None and on_gpu and settings.share_rows and parts_of_one == 1:
+            self.recorded = RecordedGradients(model, settings, recording)
 
     def start(self, split: EncodedSplit, parts: Sequence[Part], target_tokens: int) -> list[Tensor]:
         """Make the gradient of a step's parts the model's; a GPU may still be at work afterwards.

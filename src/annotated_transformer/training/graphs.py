@@ -6,12 +6,14 @@ where every batch has the same shape, as batches in shared rows have.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.data.shared_rows import SharedRowBatch
+from annotated_transformer.training.rounded_weights import RoundedWeights
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.step import batch_loss
 from annotated_transformer.transformer import Transformer
@@ -34,6 +36,23 @@ def attention_for_one_shape(width: int) -> Iterator[None]:
         torch.backends.cuda.enable_cudnn_sdp(before)
 
 
+@dataclass(frozen=True)
+class Recording:
+    """How a step is recorded. Neither change has been measured yet, so neither is made by default.
+
+    Attributes:
+        compiled_softmax: the softmax over the vocabulary by one kernel of torch.compile
+            (`label_smoothing.softmax_less_answers`).
+        rounded_weights: the layers' weights are held in bfloat16 as well (`rounded_weights`).
+    """
+
+    compiled_softmax: bool = False
+    rounded_weights: bool = False
+
+
+AS_MEASURED = Recording()
+
+
 class RecordedGradients:
     """Loss and gradient of batches in shared rows, by a CUDA graph.
 
@@ -42,10 +61,15 @@ class RecordedGradients:
     Args:
         model: on a GPU. Training mode and precision are recorded as they are.
         settings: of the run.
+        recording: how a step is recorded.
     """
 
-    def __init__(self, model: Transformer, settings: TrainingConfig) -> None:
-        self.model, self.settings = model, settings
+    def __init__(
+        self, model: Transformer, settings: TrainingConfig, recording: Recording = AS_MEASURED
+    ) -> None:
+        self.model, self.settings, self.recording = model, settings, recording
+        in_16_bits = recording.rounded_weights and settings.precision == "bf16"
+        self.weights = RoundedWeights(model) if in_16_bits else None
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self._graph: torch.cuda.CUDAGraph | None = None
         self._gradients: list[Tensor | None] = []
@@ -84,12 +108,12 @@ class RecordedGradients:
         try:
             with torch.cuda.stream(stream):
                 for _ in range(WARM_UP):
-                    self._pass(own)
+                    self._pass(own, self._scale)
             torch.cuda.current_stream().wait_stream(stream)
             graph = torch.cuda.CUDAGraph()
             # Other threads may go on meanwhile: they make batches, or wait for other processes.
             with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-                self._loss = self._pass(own)
+                self._loss = self._pass(own, self._scale)
             self._gradients = [p.grad for p in self.parameters]
         finally:
             for parameter in self.parameters:
@@ -97,9 +121,17 @@ class RecordedGradients:
             torch.cuda.set_rng_state(before, device)
         return graph
 
-    def _pass(self, batch: SharedRowBatch) -> Tensor:
+    def _pass(self, batch: SharedRowBatch, scale: Tensor) -> Tensor:
         for parameter in self.parameters:
             parameter.grad = None
-        loss = batch_loss(self.model, self.settings, batch)
-        (loss * self._scale).backward()  # type: ignore[no-untyped-call]
+        with nullcontext() if self.weights is None else self.weights.in_place():
+            loss = batch_loss(
+                self.model,
+                self.settings,
+                batch,
+                compiled_softmax=self.recording.compiled_softmax,
+            )
+            (loss * scale).backward()  # type: ignore[no-untyped-call]
+        if self.weights is not None:
+            self.weights.turn_gradients()
         return loss.detach()
