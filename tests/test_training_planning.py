@@ -82,23 +82,18 @@ def test_the_next_epoch_is_planned_by_the_other_process(monkeypatch: pytest.Monk
         assert here == made_here
 
 
-@pytest.mark.parametrize("when", ["before it is asked", "while it plans"])
-def test_where_the_other_process_is_killed_we_plan_ourselves(when: str) -> None:
-    rule = PlanRule(512, 0, RowShape(8, 64))
-    lengths = [(5, 6)] * 200_000  # a plan that takes a while
-    plans = EpochPlans(
-        rule, lambda epoch: lengths if when == "while it plans" else lengths[:50], True
-    )
-    with closing(plans):
-        assert plans._planner is not None
-        process = plans._planner._process
-        if when == "before it is asked":
-            process.kill()
-            process.wait(30)
+@pytest.mark.parametrize("pairs", [50, 60_000], ids=["has planned", "is planning"])
+def test_where_the_other_process_is_killed_we_plan_ourselves(pairs: int) -> None:
+    rule, lengths = PlanRule(512, 0, RowShape(8, 64)), [(5, 6)] * pairs
+    with closing(EpochPlans(rule, lambda epoch: lengths, ahead=True)) as plans:
         plans.batches(0)
-        process.kill()
-        assert plans.batches(1) == rule.plan(plans._lengths_of(1), 1)
-        assert plans.batches(2) == rule.plan(plans._lengths_of(2), 2)
+        assert plans._planner is not None
+        if pairs == 50:
+            assert plans._next is not None
+            plans._next[1].result(60)
+        plans._planner._process.kill()
+        for epoch in (1, 2):
+            assert plans.batches(epoch) == rule.plan(lengths, epoch)
 
 
 def test_a_mistake_in_the_pairs_is_told_by_this_process() -> None:

@@ -73,7 +73,8 @@ class EpochPlans:
         self, rule: PlanRule, lengths_of: Callable[[int], Lengths], ahead: bool = False
     ) -> None:
         self.rule, self._lengths_of = rule, lengths_of
-        self._planner = Planner(rule) if ahead else None
+        self._ahead = ahead
+        self._planner: Planner | None = None  # started with the first epoch
         self._current: tuple[int, list[list[int]]] | None = None
         self._next: tuple[int, Future[list[list[int]]]] | None = None
 
@@ -81,7 +82,8 @@ class EpochPlans:
         """Those of an epoch; the plan of the next one is begun."""
         if self._current is None or self._current[0] != epoch:
             self._current = epoch, self._planned(epoch)
-            if self._planner is not None:
+            if self._ahead:
+                self._planner = self._planner or Planner(self.rule)
                 following = self._planner.begin(self._lengths_of(epoch + 1), epoch + 1)
                 self._next = epoch + 1, following
         return self._current[1]
@@ -97,6 +99,7 @@ class EpochPlans:
         if self._planner is not None:
             self._planner.close()
         self._planner = self._next = None
+        self._ahead = False
 
 
 class Planner:
