@@ -3,8 +3,8 @@
 # the minute. Each part writes to the folder as it goes, and a part that fails does not stop the rest.
 #
 # Usage:  bash benchmarks/on_a_gpu.sh FOLDER [CORPUS [DATA_DIR]]    (default corpus: multi30k)
-# Time:   by what the parts took on an H200: the ladder 75 seconds, of which compiling 10; a whole
-#         run of this file is estimated at ten minutes.
+# Time:   the ladder took an H200 75 seconds, of which compiling 10, before it had its last two
+#         rungs, which compile again; a whole run of this file is estimated at ten minutes.
 set -uo pipefail
 out=${1:?a folder for the results}
 data=(--data "${2:-multi30k}" ${3:+--data-dir "$3"})

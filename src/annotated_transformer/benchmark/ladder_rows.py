@@ -53,7 +53,7 @@ def recorded_ladder(name: str = "h200_base") -> dict[str, Row]:
 
 
 def recorded_kernels(name: str = "h200_base") -> tuple[float, list[tuple[str, float, int]]]:
-    """What a GPU ran in a step of the last rung.
+    """What a GPU ran in a step of the rung "graph", or nearly so: the file says what differs.
 
     Returns:
         Milliseconds of the step by the clock, and of each kernel its name, milliseconds a step and

@@ -53,7 +53,7 @@ class Rung:
         parts: batches whose gradients make the step.
         compiled: each layer and the embeddings by torch.compile, on a GPU with a fused ReLU.
         shared_rows: several sentences in a row of a batch, so that all have one shape.
-        recording: the gradient of a step is one CUDA graph, recorded like this.
+        recording: how the gradient of a step is recorded as one CUDA graph; None: it is not.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Rung:
 def rungs_on(device: torch.device) -> list[Rung]:
     """The ladder, each rung the one before with one change; "parts" stands aside of it.
 
-    CUDA graphs exist on a GPU only.
+    CUDA graphs exist on a GPU only, and with them the last three rungs.
     """
     plain = Rung("plain", "float32, Equation 1 in separate operations, all logits, plain Adam")
     bf16 = replace(plain, name="bf16", says="matrix products in bfloat16", bf16=True)
@@ -171,7 +171,7 @@ class Workload:
         )
 
     def rule(self, rung: Rung) -> PlanRule:
-        """How its pairs are dealt to batches, unless by chance."""
+        """How its pairs are dealt to batches, unless chance deals them."""
         return PlanRule.of(self.settings(rung), int(np.max(self.split.lengths)))
 
     def batches(self, rung: Rung) -> list[list[list[int]]]:

@@ -7,7 +7,7 @@ from annotated_transformer.transformer import Transformer
 
 # For inductor, on a GPU. PyTorch's own kernel for dropout: the one that inductor writes draws four
 # times as many numbers. And no kernel that makes the gradients of a LayerNorm's input and of its
-# gain in one: two are faster here.
+# gain in one: two were faster on an H200 (benchmarks/README.md).
 GPU_OPTIONS = {"fallback_random": True, "triton.mix_order_reduction": False}
 
 
@@ -17,8 +17,9 @@ def is_known(option: str) -> bool:
 
 
 def compile_layers(model: Transformer, one_shape: bool) -> None:
-    """torch.compile for each layer by itself: all encoder layers share what is compiled for one,
-    and all decoder layers, so it takes a sixth of the time that both stacks would.
+    """Compile each layer by itself, and for batches of one shape the embeddings too.
+
+    All encoder layers share what is compiled for one, and so do all decoder layers.
 
     Args:
         one_shape: all batches have the same; else what is compiled has to fit many.

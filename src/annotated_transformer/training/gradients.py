@@ -1,7 +1,8 @@
 """The gradients of a run's steps, from the pairs of a step to the model's `.grad`.
 
-Training, the ladder and the benchmark all make them here: load the batches, ahead of time where a
-GPU computes, and replay a recording where all batches have one shape.
+Training, the fast rungs of the ladder and this package's side of the benchmark make them here: they
+load the batches, ahead of time where a GPU computes, and there replay a recording where all batches
+have one shape and a step is one of them.
 """
 
 from collections.abc import Sequence
@@ -25,8 +26,8 @@ class StepGradients:
         model: what they are of.
         settings: of the run.
         longest: of all sentences, as model positions.
-        parts_of_one: how many batches of a step this process takes.
-        ahead: whether announced batches are made by a second thread; None: on a GPU.
+        parts_of_one: how many batches of a step each process takes, at most.
+        ahead: whether announced batches are made by a second thread; None: on a GPU only.
         recording: how a step is recorded, to be replayed; on a GPU, where sentences share rows and
             a step is one batch. None: it is not.
         packed: as in `start_gradients`.
@@ -84,8 +85,8 @@ class StepGradients:
     def announce(self, split: EncodedSplit, parts: Sequence[Part]) -> None:
         """Begin to make the batches of the next step.
 
-        After a GPU has got its work; before, this would be in the way of the thread that hands it
-        out.
+        To be called when a GPU has got its work; earlier it would delay the thread that hands the
+        work out.
         """
         self.loader.announce(split, parts)
 

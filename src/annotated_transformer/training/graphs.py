@@ -38,7 +38,9 @@ def attention_for_one_shape(width: int) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Recording:
-    """How a step is recorded. Neither change has been measured yet, so neither is made by default.
+    """What is changed in a step that is recorded.
+
+    Neither change has been run on a GPU yet, so neither is made by default.
 
     Attributes:
         compiled_softmax: the softmax over the vocabulary by one kernel of torch.compile
@@ -50,7 +52,7 @@ class Recording:
     rounded_weights: bool = False
 
 
-AS_MEASURED = Recording()
+AS_MEASURED = Recording()  # on the H200 whose ladder comes with the package
 
 
 class RecordedGradients:

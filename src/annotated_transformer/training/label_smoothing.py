@@ -60,8 +60,9 @@ def projected_label_smoothing_loss(
 
     The gradient of each chunk is made while its logits are at hand, so the whole (rows, V) matrix
     never exists. The products run in the precision of `hidden`. The softmax is computed in float32
-    and rounded to that precision; with R-Drop, and with an epsilon below 1/16, only its difference
-    to the smoothed target is rounded. (Else a probability of 0.999 and the target 1 would be one.)
+    and rounded to that precision; with R-Drop, with an epsilon below 1/16, and where it is
+    compiled, only its difference to the smoothed target is rounded. (Else a probability of 0.999
+    and the target 1 would be one.)
 
     Args:
         hidden: the decoder's output at the real positions, (rows, d_model).
@@ -72,9 +73,8 @@ def projected_label_smoothing_loss(
         r_drop: above 0, rows 0 and 1, 2 and 3 and so on are one position each, passed through the
             model twice (`r_drop`), and their disagreement is added with this weight.
         real: bool, which rows count, (rows,); None: all.
-        compiled_softmax: the softmax and what is added to it by torch.compile, which reads the
-            logits once from memory where PyTorch's kernels do so several times. It is meant for a
-            GPU. R-Drop goes without it.
+        compiled_softmax: the softmax and what is added to it by torch.compile. It is meant for a
+            GPU, to become one kernel there, and not measured. R-Drop goes without it.
 
     Returns:
         A scalar, the sum over the rows, in nats.
@@ -184,11 +184,12 @@ def softmax_less_answers(logits: Tensor, answers: Tensor, pull: float) -> Tensor
     """The softmax in the logits' place, with `pull` added at the answers before it is rounded.
 
     Operation by operation this would hold several (rows, V) matrices in float32. It is written to
-    be compiled: one kernel then reads a row and writes it.
+    be compiled.
 
     Args:
-        logits: (rows, V), overwritten.
+        logits: (rows, V), overwritten by the result.
         answers: token numbers, (rows,).
+        pull: label smoothing's, epsilon - 1, a negative number.
 
     Returns:
         The log of the sum of the exponentials of each row's logits, (rows,).
@@ -197,14 +198,14 @@ def softmax_less_answers(logits: Tensor, answers: Tensor, pull: float) -> Tensor
     largest = exact.amax(1, keepdim=True)  # (rows, 1)
     log_sums = largest + (exact - largest).exp().sum(1, keepdim=True).log()
     is_answer = answers[:, None] == torch.arange(logits.size(1), device=logits.device)
-    logits.copy_((exact - log_sums).exp() + torch.where(is_answer, pull, 0.0))
+    logits.copy_((exact - log_sums).exp() + pull * is_answer.to(exact.dtype))
     return log_sums.squeeze(1)
 
 
 @cache
 def compiled_softmax_less_answers() -> Callable[[Tensor, Tensor, float], Tensor]:
-    """`softmax_less_answers` by torch.compile; each new shape is compiled when it comes."""
-    return torch.compile(softmax_less_answers, dynamic=False)
+    """`softmax_less_answers` by torch.compile, anew for each of a few shapes; then it refuses."""
+    return torch.compile(softmax_less_answers, dynamic=False, fullgraph=True)
 
 
 def _log_sums(

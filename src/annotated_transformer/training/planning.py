@@ -1,14 +1,18 @@
 """Which pairs make the batches of an epoch, planned while the epoch before it is trained on.
 
-For the 4.5 million pairs of WMT 2014 a plan takes some twenty seconds, in which a GPU would wait. So
-where a GPU computes, another process plans the next epoch. (A thread of this one would take turns
-with the one that hands the GPU its work.) A plan is a function of the lengths, the seed and the
-epoch, whoever makes it.
+Where sentences share rows, a plan for the 4.5 million pairs of WMT 2014 takes Python more than
+twenty seconds (ten times what 450,000 took), in which a GPU would wait. So where a GPU computes,
+another process plans the next epoch; under torchrun each process has such a helper. (A thread would
+take turns with the one that hands the GPU its work.) Only the first plan is waited for. A plan is a
+function of the rule, the lengths and the epoch, whoever makes it; if the other process fails or is
+slow, this one plans.
 """
 
+import os
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -22,7 +26,14 @@ from annotated_transformer.data.shared_rows import RowShape, shared_row_batches
 from annotated_transformer.training.settings import TrainingConfig
 
 Lengths = Sequence[tuple[int, int]]
-PATIENCE = 5.0  # seconds until a process that was killed is gone
+PROGRAM = """
+import os, sys
+answers = os.dup(1)  # what anybody prints goes where errors go
+os.dup2(2, 1)
+sys.path[:] = {path!r}
+from {module} import serve
+serve(answers)
+"""
 
 
 @dataclass(frozen=True)
@@ -66,50 +77,62 @@ class EpochPlans:
     Args:
         rule: how they are planned.
         lengths_of: gives the lengths of an epoch's pairs.
-        ahead: whether another process plans the next epoch.
     """
 
-    def __init__(
-        self, rule: PlanRule, lengths_of: Callable[[int], Lengths], ahead: bool = False
-    ) -> None:
+    def __init__(self, rule: PlanRule, lengths_of: Callable[[int], Lengths]) -> None:
         self.rule, self._lengths_of = rule, lengths_of
-        self._ahead = ahead
-        self._planner: Planner | None = None  # started with the first epoch
+        self._planner: Planner | None = None
+        self._seconds = 0.0  # that the last plan took us
         self._current: tuple[int, list[list[int]]] | None = None
         self._next: tuple[int, Future[list[list[int]]]] | None = None
 
+    def plan_ahead(self) -> None:
+        """From now on another process plans the next epoch, if it can be started."""
+        with suppress(OSError):
+            self._planner = Planner(self.rule)
+
     def batches(self, epoch: int) -> list[list[int]]:
-        """Those of an epoch; the plan of the next one is begun."""
+        """The batches of an epoch. Where another process plans ahead, it begins with the next."""
         if self._current is None or self._current[0] != epoch:
             self._current = epoch, self._planned(epoch)
-            if self._ahead:
-                self._planner = self._planner or Planner(self.rule)
-                following = self._planner.begin(self._lengths_of(epoch + 1), epoch + 1)
-                self._next = epoch + 1, following
+        if self._planner is not None and (self._next is None or self._next[0] != epoch + 1):
+            following = self._planner.begin(self._lengths_of(epoch + 1), epoch + 1)
+            self._next = epoch + 1, following
         return self._current[1]
 
     def _planned(self, epoch: int) -> list[list[int]]:
         if self._next is not None and self._next[0] == epoch:
-            with suppress(OSError, EOFError):  # the other process has ended: somebody killed it
-                return self._next[1].result()
-        return self.rule.plan(self._lengths_of(epoch), epoch)
+            # Not longer than it would take us; and what is wrong with the pairs we find out too.
+            with suppress(Exception):
+                return self._next[1].result(self._seconds)
+        began = time.monotonic()
+        batches = self.rule.plan(self._lengths_of(epoch), epoch)
+        self._seconds = time.monotonic() - began
+        return batches
 
     def close(self) -> None:
-        """End the other process; what is asked for afterwards is planned when asked."""
+        """End the other process; what is asked for afterwards is planned here."""
         if self._planner is not None:
             self._planner.close()
         self._planner = self._next = None
-        self._ahead = False
 
 
 class Planner:
-    """A process that plans; it ends with this one, also if this one is killed."""
+    """A process that plans.
+
+    It ends when it is closed, and when this process has ended, however that came; then it still
+    finishes the plan in hand.
+
+    Raises:
+        OSError: if it cannot be started.
+    """
 
     def __init__(self, rule: PlanRule) -> None:
         self.rule = rule
+        program = PROGRAM.format(path=sys.path, module=__name__)
         # A session of its own: Ctrl-C in the terminal is for us, and we end it.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"],
+            [sys.executable, "-P", "-c", program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -132,7 +155,7 @@ class Planner:
     def close(self) -> None:
         """End the process."""
         self._process.kill()
-        self._process.wait(PATIENCE)
+        self._process.wait()
         self._pool.shutdown(cancel_futures=True)
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):  # what was written and nobody has read
@@ -140,18 +163,23 @@ class Planner:
                     pipe.close()
 
 
-def serve() -> None:
-    """What the other process does: plan what comes by standard input, until nothing comes."""
-    asked, answers = sys.stdin.buffer, sys.stdout.buffer
-    # Whoever asked has ended; or what is asked cannot be done, and that one will find out itself.
-    with suppress(Exception):
+def serve(answers: int) -> None:
+    """What the other process does: plan what comes by standard input, until nothing comes.
+
+    Args:
+        answers: number of the file to write the plans to.
+    """
+    # Whoever asked has ended. Or the plan cannot be made: the asking process then plans itself, and
+    # raises the error.
+    with suppress(Exception), os.fdopen(answers, "wb") as pipe:
         while True:
-            max_tokens, seed, rows, width, epoch = _read(asked).tolist()
+            max_tokens, seed, rows, width, epoch = _read(sys.stdin.buffer).tolist()
             rule = PlanRule(max_tokens, seed, RowShape(rows, width) if rows else None)
-            batches = rule.plan(_read(asked).reshape(-1, 2), epoch)  # type: ignore[arg-type]
+            lengths = _read(sys.stdin.buffer).reshape(-1, 2)
+            batches = rule.plan(lengths, epoch)  # type: ignore[arg-type]
             counts = np.array([len(batch) for batch in batches], dtype=np.int64)
             pairs = np.fromiter((pair for batch in batches for pair in batch), dtype=np.int64)
-            _write(answers, counts, pairs)
+            _write(pipe, counts, pairs)
 
 
 def _batches(counts: np.ndarray, pairs: np.ndarray) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""The matrices of the layers held in bfloat16 as well, for training with mixed precision.
+"""The layers' weights held in bfloat16 as well, for training with mixed precision.
 
 Under autocast a weight is rounded to 16 bits where it is used, and its gradient is turned back into
 32 bits: small kernels for every matrix, almost two hundred in a step of the base model. Here all
@@ -19,7 +19,7 @@ class RoundedWeights:
     """Weights and biases of all linear layers of the encoder and the decoder, in bfloat16.
 
     Args:
-        model: its own parameters stay as they are, but for the time `in_place`.
+        model: its own parameters are replaced inside `in_place` only.
     """
 
     def __init__(self, model: Transformer) -> None:
@@ -45,8 +45,9 @@ class RoundedWeights:
             setattr(module, name, parameter)
 
     def turn_gradients(self) -> None:
-        """Make the gradients of the rounded weights, which then have none, those of the exact."""
+        """Copy the rounded weights' gradients to the exact ones, in float32, and clear them."""
         rounded = [each.grad for each in self.rounded if each.grad is not None]
+        assert len(rounded) == len(self.exact), "every linear layer takes part in every step"
         exact = [torch.empty_like(each) for each in self.exact]
         torch._foreach_copy_(exact, rounded)
         for own, of_rounded, gradient in zip(self.exact, self.rounded, exact, strict=True):

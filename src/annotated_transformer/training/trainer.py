@@ -136,14 +136,10 @@ class Trainer:
         self.gradients = StepGradients(
             self.model,
             self.settings,
-            longest=max(int(np.max(split.lengths)) for split in self.train_splits),
+            longest=max(int(np.max(split.lengths, initial=0)) for split in self.train_splits),
             parts_of_one=-(-self.settings.accumulate // workers.size),
         )
-        self.plans = EpochPlans(
-            self.gradients.rule,
-            lambda epoch: self._split_of(epoch).lengths,
-            ahead=device.type == "cuda",
-        )
+        self.plans = EpochPlans(self.gradients.rule, lambda epoch: self._split_of(epoch).lengths)
         self.following: list[Part] = []  # the parts of the next step
         self.state = RunState()
         self.stalled = False
@@ -185,6 +181,8 @@ class Trainer:
         self.model.train()
         self._look_whether_stalled()
         with closing(self.gradients), closing(self.plans), asking_to_stop(self._ask_to_stop):
+            if self.device.type == "cuda":  # a CPU has no time to spare for another process
+                self.plans.plan_ahead()
             while True:
                 batches = self.batches(self.state.epoch)
                 while self.state.batch < len(batches) and (done := self._done(planned)) < 1:
