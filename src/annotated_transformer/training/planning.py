@@ -1,7 +1,7 @@
 """Which pairs make the batches of an epoch, planned while the epoch before it is trained on.
 
-Where sentences share rows, a plan for the 4.5 million pairs of WMT 2014 takes Python more than
-twenty seconds (ten times what 450,000 took), in which a GPU would wait. So where a GPU computes,
+Where sentences share rows, a plan for the 4.5 million pairs of WMT 2014 should take Python twenty
+seconds or more (ten times what 450,000 took), in which a GPU would wait. So where a GPU computes,
 another process plans the next epoch; under torchrun each process has such a helper. (A thread would
 take turns with the one that hands the GPU its work.) Only the first plan is waited for. A plan is a
 function of the rule, the lengths and the epoch, whoever makes it; if the other process fails or is
