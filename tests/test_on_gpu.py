@@ -18,6 +18,11 @@ CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 RUNGS = {rung.name: rung for rung in rungs_on(CUDA)}
 
 
+@pytest.fixture(autouse=True)
+def compiled_anew() -> None:
+    torch.compiler.reset()
+
+
 @pytest.fixture(scope="module")
 def workload() -> Workload:
     config = TransformerConfig.preset("small", 2_000).with_changes(dropout=0.0)

@@ -1,5 +1,6 @@
 """Plans that another process makes are those made here, and nothing is lost with that process."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -97,7 +98,8 @@ def planned_here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_the_next_epoch_is_planned_by_the_other_process(planned_here: list[int]) -> None:
     with planned_ahead(PlanRule(64, 0), lambda epoch: [(5, 5)] * 30) as plans:
         for epoch in range(3):
-            plans.batches(epoch)
+            expected = token_batches([(5, 5)] * 30, 64, seed=0, epoch=epoch)
+            assert plans.batches(epoch) == expected
             let_it_finish(plans)
     assert planned_here == [0]
 
@@ -156,6 +158,9 @@ def test_a_mistake_in_the_pairs_is_told_by_this_process(capfd: pytest.CaptureFix
     with closing(plans):
         plans.plan_ahead()
         plans.batches(0)
+        assert plans._next is not None
+        with pytest.raises(EOFError):  # it ends, and says nothing
+            plans._next[1].result(60)
         with pytest.raises(CallError, match="the longest sentence has 300"):
             plans.batches(1)
     assert capfd.readouterr().err == ""
@@ -204,16 +209,52 @@ def is_running(process: int) -> bool:
     return status.rpartition(")")[2].split()[0] != "Z"  # ended, and nobody waits for it
 
 
-def test_a_run_planned_ahead_ends_with_the_same_bits(tmp_path: Path) -> None:
+class Patient:
+    """Plans ahead, each next one finished before anybody goes on."""
+
+    def __init__(self, plans: EpochPlans) -> None:
+        self.plans, self.rule, self.close = plans, plans.rule, plans.close
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        batches = self.plans.batches(epoch)
+        let_it_finish(self.plans)
+        return batches
+
+
+def test_a_run_planned_ahead_ends_with_the_same_bits(
+    tmp_path: Path, planned_here: list[int]
+) -> None:
     found, before = [], set(threading.enumerate())
     for name, ahead in (("here", False), ("ahead", True)):
         trainer = build_trainer(tmp_path / name, letters_corpus(), steps=None, epochs=3)
+        planned_here.clear()
         if ahead:
             trainer.plans.plan_ahead()
+            trainer.plans = Patient(trainer.plans)
         assert trainer.run()
+        assert planned_here == ([0] if ahead else [0, 1, 2])
         assert set(threading.enumerate()) <= before  # nothing is left waiting
         found.append(load_run(tmp_path / name)[0].state_dict())
     assert all((found[0][name] == found[1][name]).all() for name in found[0])
+
+
+def test_half_an_answer_is_not_taken_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule, lengths = PlanRule(64, 0), [(5, 5)] * 30
+    with planned_ahead(rule, lambda epoch: lengths) as plans:
+        read, reads = planning._read, itertools.count()
+
+        def failing(pipe):
+            if next(reads) == 1:
+                raise MemoryError
+            return read(pipe)
+
+        monkeypatch.setattr(planning, "_read", failing)
+        plans.batches(0)
+        assert plans._next is not None
+        with pytest.raises(MemoryError):
+            plans._next[1].result(60)
+        for epoch in (1, 2, 3):
+            assert plans.batches(epoch) == rule.plan(lengths, epoch)
 
 
 def test_a_run_that_fails_ends_the_process_that_plans(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 Where sentences share rows, a plan for the 4.5 million pairs of WMT 2014 should take Python twenty
 seconds or more (ten times what 450,000 took), in which a GPU would wait. So where a GPU computes,
 another process plans the next epoch; under torchrun each process has such a helper. (A thread would
-take turns with the one that hands the GPU its work.) Only the first plan is waited for. A plan is a
-function of the rule, the lengths and the epoch, whoever makes it; if the other process fails or is
-slow, this one plans.
+take turns with the one that hands the GPU its work.) Only a run's first plans are waited for. A
+plan is a function of the rule, the lengths and the epoch, whoever makes it; if the other process
+fails or is slow, this one plans.
 """
 
 import os
@@ -88,8 +88,9 @@ class EpochPlans:
 
     def plan_ahead(self) -> None:
         """From now on another process plans the next epoch, if it can be started."""
-        with suppress(OSError):
-            self._planner = Planner(self.rule)
+        if self._planner is None:
+            with suppress(OSError):
+                self._planner = Planner(self.rule)
 
     def batches(self, epoch: int) -> list[list[int]]:
         """The batches of an epoch. Where another process plans ahead, it begins with the next."""
@@ -105,6 +106,7 @@ class EpochPlans:
             # Not longer than it would take us; and what is wrong with the pairs we find out too.
             with suppress(Exception):
                 return self._next[1].result(self._seconds)
+            self._next[1].cancel()  # what has not been begun
         began = time.monotonic()
         batches = self.rule.plan(self._lengths_of(epoch), epoch)
         self._seconds = time.monotonic() - began
@@ -149,8 +151,12 @@ class Planner:
         assert answers is not None
         shape = self.rule.shape or RowShape(0, 0)
         how = [self.rule.max_tokens, self.rule.seed, shape.rows, shape.width, epoch]
-        _write(asked, np.array(how), np.asarray(lengths))
-        return _batches(_read(answers), _read(answers))
+        try:
+            _write(asked, np.array(how), np.asarray(lengths))
+            return _batches(_read(answers), _read(answers))
+        except BaseException:
+            self._process.kill()  # half an answer would be the next one's beginning
+            raise
 
     def close(self) -> None:
         """End the process."""

@@ -3,7 +3,8 @@
 Under autocast a weight is rounded to 16 bits where it is used, and its gradient is turned back into
 32 bits: small kernels for every matrix, almost two hundred in a step of the base model. Here all
 weights are rounded together before the step, and all gradients are turned back together after it.
-The numbers are the same (Micikevicius et al., 2018, call the exact ones the master copy).
+The numbers are the same, where autocast rounds. (Micikevicius et al., 2018, call the exact weights
+the master copy.)
 """
 
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ class RoundedWeights:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Inside, the layers multiply by the rounded weights, and the gradients become theirs."""
+        for rounded in self.rounded:
+            rounded.grad = None  # of a step that has failed
         with torch.no_grad():
             torch._foreach_copy_(self.rounded, self.exact)
         try:
