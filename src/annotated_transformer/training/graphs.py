@@ -43,7 +43,7 @@ class Recording:
     Neither change has been run on a GPU yet, so neither is made by default.
 
     Attributes:
-        compiled_softmax: the softmax over the vocabulary by one kernel of torch.compile
+        compiled_softmax: the softmax over the vocabulary by torch.compile
             (`label_smoothing.softmax_less_answers`).
         rounded_weights: the layers' weights are held in bfloat16 as well (`rounded_weights`).
     """

@@ -134,7 +134,7 @@ class Planner:
         program = PROGRAM.format(path=sys.path, module=__name__)
         # A session of its own: Ctrl-C in the terminal is for us, and we end it.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", program],
+            [sys.executable, "-c", program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
