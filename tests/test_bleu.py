@@ -17,7 +17,7 @@ from annotated_transformer.bleu import (
     words_13a,
 )
 from annotated_transformer.chrf import chrf_of_counts, count_characters
-from annotated_transformer.exercises.decoding.corpus_bleu import CORPUS_BLEU
+from annotated_transformer.exercises.content.decoding.corpus_bleu import CORPUS_BLEU
 
 words = st.lists(st.sampled_from(["der", "hund", "und", "haus", "a"]), max_size=9)
 corpora = st.lists(st.tuples(words, words), min_size=1, max_size=6)

@@ -13,10 +13,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.ablation.intervals import t_975, welch_margin
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.exercises import ablations
-from annotated_transformer.exercises.ablations import read_table3
-from annotated_transformer.exercises.ablations.attention_flops import attention_flops
-from annotated_transformer.exercises.ablations.seed_noise import SEED_NOISE, seed_noise
+from annotated_transformer.exercises.content import ablations
+from annotated_transformer.exercises.content.ablations import read_table3
+from annotated_transformer.exercises.content.ablations.attention_flops import attention_flops
+from annotated_transformer.exercises.content.ablations.seed_noise import SEED_NOISE, seed_noise
 from annotated_transformer.exercises.grader.grading import grade_exercise
 from annotated_transformer.table3 import TABLE_3
 

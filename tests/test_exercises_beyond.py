@@ -18,26 +18,26 @@ from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb
 from transformers.models.llama.modeling_llama import LlamaMLP, repeat_kv
 
 from annotated_transformer.exercises import beyond
-from annotated_transformer.exercises.beyond.alibi_bias import alibi_bias
-from annotated_transformer.exercises.beyond.grouped_query_attention import (
+from annotated_transformer.exercises.content.beyond.alibi_bias import alibi_bias
+from annotated_transformer.exercises.content.beyond.grouped_query_attention import (
     GROUPED_QUERY_ATTENTION,
     grouped_query_attention,
 )
-from annotated_transformer.exercises.beyond.linear_attention import (
+from annotated_transformer.exercises.content.beyond.linear_attention import (
     LINEAR_ATTENTION,
     linear_attention,
 )
-from annotated_transformer.exercises.beyond.linearise_tree import (
+from annotated_transformer.exercises.content.beyond.linearise_tree import (
     DOG,
     LINEARISE_TREE,
     linearise_tree,
     words_of,
 )
-from annotated_transformer.exercises.beyond.rms_norm import RMS_NORM, rms_norm
-from annotated_transformer.exercises.beyond.rope import ROPE, apply_rope
-from annotated_transformer.exercises.beyond.sliding_window_mask import sliding_window_mask
-from annotated_transformer.exercises.beyond.swiglu import swiglu
-from annotated_transformer.exercises.beyond.tiled_attention import (
+from annotated_transformer.exercises.content.beyond.rms_norm import RMS_NORM, rms_norm
+from annotated_transformer.exercises.content.beyond.rope import ROPE, apply_rope
+from annotated_transformer.exercises.content.beyond.sliding_window_mask import sliding_window_mask
+from annotated_transformer.exercises.content.beyond.swiglu import swiglu
+from annotated_transformer.exercises.content.beyond.tiled_attention import (
     TILED_ATTENTION,
     tiled_attention,
 )

@@ -21,10 +21,10 @@ from annotated_transformer.exercises.catalogue import (
     of_topic,
     package_of,
 )
+from annotated_transformer.exercises.content.faults import told_apart
 from annotated_transformer.exercises.exercise import Mistake
-from annotated_transformer.exercises.faults import told_apart
 
-EXERCISES = Path(catalogues.__file__).parent
+EXERCISES = Path(catalogues.__file__).parent / "content"
 PACKAGES = {package_of(topic) for topic in CHAPTER_OF}
 FIRST_CHECK = """
 import sys
@@ -36,7 +36,7 @@ print(*sorted(name for name in sys.modules if name.startswith("annotated_transfo
 
 def packages_among(modules: Iterator[str] | list[str]) -> set[str]:
     """The topics' packages that these modules belong to."""
-    return {parts[2] for name in modules if len(parts := name.split(".")) > 2} & PACKAGES
+    return {parts[3] for name in modules if len(parts := name.split(".")) > 3} & PACKAGES
 
 
 def test_a_first_check_imports_no_bank_of_another_topic(tmp_path: Path) -> None:

@@ -11,29 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from annotated_transformer.exercises import attention, masks, multi_head
-from annotated_transformer.exercises.attention import find_bug as faulty_listings
-from annotated_transformer.exercises.attention.predict_shapes import PREDICT_SHAPES
-from annotated_transformer.exercises.attention.predict_shapes_wrong import Sizes
-from annotated_transformer.exercises.attention.scaled_dot_product import (
+from annotated_transformer.exercises.content import attention, masks, multi_head
+from annotated_transformer.exercises.content.attention import find_bug as faulty_listings
+from annotated_transformer.exercises.content.attention.predict_shapes import PREDICT_SHAPES
+from annotated_transformer.exercises.content.attention.predict_shapes_wrong import Sizes
+from annotated_transformer.exercises.content.attention.scaled_dot_product import (
     SCALED_DOT_PRODUCT,
     scaled_dot_product_attention,
 )
-from annotated_transformer.exercises.attention.score_variance import SCORE_VARIANCE
-from annotated_transformer.exercises.attention.softmax import softmax
-from annotated_transformer.exercises.attention.softmax_jacobian import softmax_jacobian
-from annotated_transformer.exercises.exercise import Case, Exercise
-from annotated_transformer.exercises.masks import find_bug as faulty_masks
-from annotated_transformer.exercises.masks.causal import causal_mask
-from annotated_transformer.exercises.masks.padding import padding_mask
-from annotated_transformer.exercises.masks.target import target_mask
-from annotated_transformer.exercises.multi_head.attention import (
+from annotated_transformer.exercises.content.attention.score_variance import SCORE_VARIANCE
+from annotated_transformer.exercises.content.attention.softmax import softmax
+from annotated_transformer.exercises.content.attention.softmax_jacobian import softmax_jacobian
+from annotated_transformer.exercises.content.masks import find_bug as faulty_masks
+from annotated_transformer.exercises.content.masks.causal import causal_mask
+from annotated_transformer.exercises.content.masks.padding import padding_mask
+from annotated_transformer.exercises.content.masks.target import target_mask
+from annotated_transformer.exercises.content.multi_head.attention import (
     MULTI_HEAD_ATTENTION,
     multi_head_attention,
 )
-from annotated_transformer.exercises.multi_head.equivariance import order_gap
-from annotated_transformer.exercises.multi_head.merge_heads import merge_heads
-from annotated_transformer.exercises.multi_head.split_heads import split_heads
+from annotated_transformer.exercises.content.multi_head.equivariance import order_gap
+from annotated_transformer.exercises.content.multi_head.merge_heads import merge_heads
+from annotated_transformer.exercises.content.multi_head.split_heads import split_heads
+from annotated_transformer.exercises.exercise import Case, Exercise
 
 EXERCISES = (*attention.EXERCISES, *masks.EXERCISES, *multi_head.EXERCISES)
 SEEDS = (0, 1, 2, 3, 17)

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from annotated_transformer.exercises.decoder.layer import decoder_layer
-from annotated_transformer.exercises.decoder.leaks_future import leaks_future
+from annotated_transformer.exercises.content.decoder.layer import decoder_layer
+from annotated_transformer.exercises.content.decoder.leaks_future import leaks_future
 
 sizes = st.integers(1, 5)
 

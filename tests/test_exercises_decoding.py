@@ -14,15 +14,15 @@ from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
 
-from annotated_transformer.exercises import decoding
-from annotated_transformer.exercises.decoding.average_checkpoints import average_checkpoints
-from annotated_transformer.exercises.decoding.beam_cases import CASES as BEAM_CASES
-from annotated_transformer.exercises.decoding.beam_search import BEAM_SEARCH, beam_search
-from annotated_transformer.exercises.decoding.cache_bytes import cache_bytes
-from annotated_transformer.exercises.decoding.cached_step import cached_attention_step
-from annotated_transformer.exercises.decoding.corpus_bleu import CORPUS_BLEU, corpus_bleu
-from annotated_transformer.exercises.decoding.greedy import greedy_decode
-from annotated_transformer.exercises.decoding.language_models import log_prob_table
+from annotated_transformer.exercises.content import decoding
+from annotated_transformer.exercises.content.decoding.average_checkpoints import average_checkpoints
+from annotated_transformer.exercises.content.decoding.beam_cases import CASES as BEAM_CASES
+from annotated_transformer.exercises.content.decoding.beam_search import BEAM_SEARCH, beam_search
+from annotated_transformer.exercises.content.decoding.cache_bytes import cache_bytes
+from annotated_transformer.exercises.content.decoding.cached_step import cached_attention_step
+from annotated_transformer.exercises.content.decoding.corpus_bleu import CORPUS_BLEU, corpus_bleu
+from annotated_transformer.exercises.content.decoding.greedy import greedy_decode
+from annotated_transformer.exercises.content.decoding.language_models import log_prob_table
 from annotated_transformer.exercises.exercise import Case, Exercise
 
 EOS = 2

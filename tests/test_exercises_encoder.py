@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from annotated_transformer.exercises.encoder.embed import embed
-from annotated_transformer.exercises.encoder.feed_forward import feed_forward
-from annotated_transformer.exercises.encoder.layer import encoder_layer
-from annotated_transformer.exercises.encoder.layer_norm import layer_norm
-from annotated_transformer.exercises.encoder.layer_norm_backward import layer_norm_backward
-from annotated_transformer.exercises.encoder.padding_leak import padding_leak
-from annotated_transformer.exercises.encoder.sublayer_connection import sublayer_connection
+from annotated_transformer.exercises.content.encoder.embed import embed
+from annotated_transformer.exercises.content.encoder.feed_forward import feed_forward
+from annotated_transformer.exercises.content.encoder.layer import encoder_layer
+from annotated_transformer.exercises.content.encoder.layer_norm import layer_norm
+from annotated_transformer.exercises.content.encoder.layer_norm_backward import layer_norm_backward
+from annotated_transformer.exercises.content.encoder.padding_leak import padding_leak
+from annotated_transformer.exercises.content.encoder.sublayer_connection import sublayer_connection
 
 sizes = st.integers(1, 5)
 

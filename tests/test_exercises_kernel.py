@@ -53,7 +53,7 @@ def test_the_first_check_of_a_kernel_draws_none_of_its_numbers() -> None:
     without = _numbers_after("")
     assert _numbers_after("grade('masks.causal', lambda n: n)", check) == without
     assert _numbers_after("check('masks.causal', lambda n: n)", check) == without
-    topic = "import annotated_transformer.exercises.positional"
+    topic = "import annotated_transformer.exercises.content.positional"
     assert _numbers_after(topic) == without
 
 

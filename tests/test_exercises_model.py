@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from torch import nn
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.exercises import model
-from annotated_transformer.exercises.model.parameter_count import transformer_parameter_count
-from annotated_transformer.exercises.model.tied_logits import tied_logits
+from annotated_transformer.exercises.content import model
+from annotated_transformer.exercises.content.model.parameter_count import (
+    transformer_parameter_count,
+)
+from annotated_transformer.exercises.content.model.tied_logits import tied_logits
 from annotated_transformer.transformer import Transformer
 
 sizes = st.integers(1, 5)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from annotated_transformer.exercises import positional
+from annotated_transformer.exercises.content import positional
+from annotated_transformer.exercises.content.positional import wavelengths
+from annotated_transformer.exercises.content.positional.shift_matrix import shift_matrix
+from annotated_transformer.exercises.content.positional.sinusoidal import sinusoidal_encoding
 from annotated_transformer.exercises.grader.grading import grade
-from annotated_transformer.exercises.positional import wavelengths
-from annotated_transformer.exercises.positional.shift_matrix import shift_matrix
-from annotated_transformer.exercises.positional.sinusoidal import sinusoidal_encoding
 from annotated_transformer.positional import sinusoidal_encoding as of_the_package
 
 widths = st.integers(1, 20).map(lambda pairs: 2 * pairs)

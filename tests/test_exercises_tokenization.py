@@ -11,12 +11,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from torch.nn.utils.rnn import pad_sequence
 
 from annotated_transformer.exercises import tokenization
+from annotated_transformer.exercises.content.tokenization.bpe_encode import bpe_encode
+from annotated_transformer.exercises.content.tokenization.bpe_train import bpe_train
+from annotated_transformer.exercises.content.tokenization.merging import merge_pair
+from annotated_transformer.exercises.content.tokenization.pad_batch import pad_batch
+from annotated_transformer.exercises.content.tokenization.token_batches import token_batches
 from annotated_transformer.exercises.exercise import Exercise
-from annotated_transformer.exercises.tokenization.bpe_encode import bpe_encode
-from annotated_transformer.exercises.tokenization.bpe_train import bpe_train
-from annotated_transformer.exercises.tokenization.merging import merge_pair
-from annotated_transformer.exercises.tokenization.pad_batch import pad_batch
-from annotated_transformer.exercises.tokenization.token_batches import token_batches
 
 END, ONE_CHARACTER = "</w>", "!"  # tokenizers knows characters only: one stands for </w>
 

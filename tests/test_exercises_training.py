@@ -13,15 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from annotated_transformer.exercises import training
+from annotated_transformer.exercises.content import training
+from annotated_transformer.exercises.content.training import find_bug as loops
+from annotated_transformer.exercises.content.training.accumulated_loss import accumulated_loss
+from annotated_transformer.exercises.content.training.adam_step import adam_step
+from annotated_transformer.exercises.content.training.label_smoothing_loss import (
+    label_smoothing_loss,
+)
+from annotated_transformer.exercises.content.training.noam_rate import noam_rate
+from annotated_transformer.exercises.content.training.shift_targets import shift_targets
+from annotated_transformer.exercises.content.training.smoothing_floor import smoothing_floor
 from annotated_transformer.exercises.exercise import Exercise
-from annotated_transformer.exercises.training import find_bug as loops
-from annotated_transformer.exercises.training.accumulated_loss import accumulated_loss
-from annotated_transformer.exercises.training.adam_step import adam_step
-from annotated_transformer.exercises.training.label_smoothing_loss import label_smoothing_loss
-from annotated_transformer.exercises.training.noam_rate import noam_rate
-from annotated_transformer.exercises.training.shift_targets import shift_targets
-from annotated_transformer.exercises.training.smoothing_floor import smoothing_floor
 
 SEEDS = (0, 1, 2, 3, 17)
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotated_transformer.exercises import grade, warmup
-from annotated_transformer.exercises.warmup import predict_broadcast, view_or_transpose
-from annotated_transformer.exercises.warmup.pairwise_dot import pairwise_dot
+from annotated_transformer.exercises.content.warmup import predict_broadcast, view_or_transpose
+from annotated_transformer.exercises.content.warmup.pairwise_dot import pairwise_dot
 
 SEEDS = range(40)
 FOR_MATRICES = "This is written for two matrices"

@@ -4,6 +4,7 @@ import difflib
 import functools
 import importlib
 
+from annotated_transformer.exercises import content
 from annotated_transformer.exercises.exercise import Exercise
 from annotated_transformer.exercises.grader.pristine import random_states_kept
 
@@ -49,7 +50,7 @@ def of_topic(topic: str) -> dict[str, Exercise]:
     its first check are those it had without.
     """
     with random_states_kept():
-        module = importlib.import_module(f"annotated_transformer.exercises.{package_of(topic)}")
+        module = importlib.import_module(f"{content.__name__}.{package_of(topic)}")
     found = {exercise.id: exercise for exercise in module.EXERCISES}
     if len(found) < len(module.EXERCISES):
         raise ValueError(f"two exercises of the topic {topic!r} have one id: rename one of them")

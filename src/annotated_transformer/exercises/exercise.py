@@ -1,8 +1,8 @@
 """What an exercise is: statement, cases, reference, named mistakes; and the report a check gives.
 
-Each topic is a package (`attention/`, `masks/`, `multi_head/`) with one module an exercise, whose
+Each topic is a package (`content/attention/`, `content/masks/`) with one module an exercise, whose
 `__init__.py` lists them in a tuple `EXERCISES`. How to write one, in short (complete example:
-`masks.causal` in `masks/causal.py`):
+`masks.causal` in `content/masks/causal.py`):
 
 * **Cases** are the inputs, ordered from the smallest and most telling to the most general. Include
   length 1 (`isolates="the value path"`), a non-square input with batch > 1, a mask that matters, a

@@ -1,0 +1,1 @@
+"""The exercises themselves: one topic a folder, one exercise a module."""

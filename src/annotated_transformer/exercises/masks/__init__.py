@@ -1,9 +1,0 @@
-"""Exercises on masks (sections 3.1 and 3.2.3): boolean, True = may attend."""
-
-from annotated_transformer.exercises.exercise import Exercise
-from annotated_transformer.exercises.masks.causal import CAUSAL
-from annotated_transformer.exercises.masks.find_bug import FIND_BUG
-from annotated_transformer.exercises.masks.padding import PADDING
-from annotated_transformer.exercises.masks.target import TARGET
-
-EXERCISES: tuple[Exercise, ...] = (CAUSAL, PADDING, TARGET, FIND_BUG)

@@ -1,7 +1,0 @@
-"""Exercises on the whole model: tied output weights, parameters (sections 3.4 and 3)."""
-
-from annotated_transformer.exercises.exercise import Exercise
-from annotated_transformer.exercises.model.parameter_count import PARAMETER_COUNT
-from annotated_transformer.exercises.model.tied_logits import TIED_LOGITS
-
-EXERCISES: tuple[Exercise, ...] = (TIED_LOGITS, PARAMETER_COUNT)
