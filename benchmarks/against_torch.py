@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.decoding import top_k
-from annotated_transformer.training.byte_dropout import ByteDropout
+from annotated_transformer.fast.byte_dropout import ByteDropout
 
 
 def ratios(theirs: Callable[[], object], ours: Callable[[], object], repeats: int) -> str:

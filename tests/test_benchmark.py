@@ -41,7 +41,7 @@ from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, Vocabulary, encode_split, generate_corpus
 from annotated_transformer.errors import WorkError
-from annotated_transformer.training.byte_dropout import ByteDropout
+from annotated_transformer.fast.byte_dropout import ByteDropout
 
 CPU = torch.device("cpu")
 SMALL = TransformerConfig(

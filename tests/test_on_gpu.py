@@ -10,7 +10,7 @@ from torch import Tensor
 from annotated_transformer.benchmark.ladder import invented_pairs
 from annotated_transformer.benchmark.rungs import RungSteps, Workload, rungs_on
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.training.graphs import attention_for_one_shape
+from annotated_transformer.fast.graphs import attention_for_one_shape
 from annotated_transformer.training.step import count_tokens, sum_of
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")

@@ -12,7 +12,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Batch, collate
 from annotated_transformer.likelihood import packed_teacher_forced, teacher_forced
 from annotated_transformer.masks import padding_mask, target_mask
-from annotated_transformer.packing import MULTIPLE, PackedMask, PackedRows, packed_attention
+from annotated_transformer.fast.packing import MULTIPLE, PackedMask, PackedRows, packed_attention
 from annotated_transformer.training import step
 from annotated_transformer.training.step import Part, add_gradients, count_tokens
 from annotated_transformer.transformer import Transformer

@@ -12,12 +12,12 @@ from torch.nn import functional
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
-from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batch
+from annotated_transformer.fast.shared_rows import RowShape, SharedRowBatch, shared_row_batch
 from annotated_transformer.training import TrainingConfig, projected_label_smoothing_loss
-from annotated_transformer.training.compiling import compile_layers
-from annotated_transformer.training.graphs import RecordedGradients, Recording
+from annotated_transformer.fast.compiling import compile_layers
+from annotated_transformer.fast.graphs import RecordedGradients, Recording
 from annotated_transformer.training.label_smoothing import softmax_less_answers
-from annotated_transformer.training.rounded_weights import RoundedWeights
+from annotated_transformer.fast.rounded_weights import RoundedWeights
 from annotated_transformer.training.step import batch_loss
 from annotated_transformer.transformer import Transformer
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from annotated_transformer import Transformer, TransformerConfig
 from annotated_transformer.cli import main
 from annotated_transformer.data import EncodedSplit, make_batch
-from annotated_transformer.data.shared_rows import (
+from annotated_transformer.fast.shared_rows import (
     RowShape,
     SharedRowBatch,
     shared_row_batch,

@@ -32,7 +32,7 @@ from annotated_transformer.training import (
     noam_rate,
     projected_label_smoothing_loss,
 )
-from annotated_transformer.training.byte_dropout import ByteDropout
+from annotated_transformer.fast.byte_dropout import ByteDropout
 from annotated_transformer.training.checkpoints import (
     list_checkpoints,
     load_checkpoint,

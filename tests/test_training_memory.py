@@ -10,7 +10,7 @@ from annotated_transformer.training import memory
 
 BLOCKS = """
 import resource, sys, torch
-from annotated_transformer.training.memory import keep_freed_memory
+from annotated_transformer.fast.memory import keep_freed_memory
 if sys.argv[1] == "keep":
     assert keep_freed_memory()
 def resident():

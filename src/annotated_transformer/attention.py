@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from annotated_transformer.packing import SHORT_ROW, PackedMask, packed_attention
+from annotated_transformer.fast.packing import SHORT_ROW, PackedMask, packed_attention
 
 
 def softmax(x: Tensor, dim: int = -1) -> Tensor:

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.encoder import build_attention, build_residual
 from annotated_transformer.feed_forward import FeedForward
-from annotated_transformer.packing import PackedMask
+from annotated_transformer.fast.packing import PackedMask
 from annotated_transformer.residual import LayerNorm
 
 

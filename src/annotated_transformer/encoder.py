@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.feed_forward import FeedForward
-from annotated_transformer.packing import PackedMask
+from annotated_transformer.fast.packing import PackedMask
 from annotated_transformer.residual import LayerNorm, ResidualConnection
 from annotated_transformer.variants import ATTENTIONS, SublayerAlone
 

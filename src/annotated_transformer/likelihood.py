@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.data import EncodedSplit, batches_of
-from annotated_transformer.data.shared_rows import SharedRowBatch
+from annotated_transformer.fast.shared_rows import SharedRowBatch
 from annotated_transformer.errors import CallError
 from annotated_transformer.masks import (
     causal_mask,
@@ -20,7 +20,7 @@ from annotated_transformer.masks import (
     same_sentence_mask,
     target_mask,
 )
-from annotated_transformer.packing import PackedMask, PackedRows, can_be_packed
+from annotated_transformer.fast.packing import PackedMask, PackedRows, can_be_packed
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 ROWS_PER_PROJECTION = 1024  # the logits of a whole batch would be hundreds of megabytes

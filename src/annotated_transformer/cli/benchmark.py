@@ -19,7 +19,7 @@ from annotated_transformer.cli.options import (
 )
 from annotated_transformer.data import ParallelCorpus
 from annotated_transformer.errors import CallError
-from annotated_transformer.training.memory import keep_freed_memory
+from annotated_transformer.fast.memory import keep_freed_memory
 
 # Tokens a side in a batch: what fits a laptop and is the size of the recorded runs.
 SIZES = {"tiny": 4096, "small": 4096, "base": 2048, "big": 2048}

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from annotated_transformer.data import EncodedSplit
-from annotated_transformer.data.shared_rows import SharedRowBatch
-from annotated_transformer.training.graphs import AS_MEASURED, RecordedGradients, Recording
+from annotated_transformer.fast.shared_rows import SharedRowBatch
+from annotated_transformer.fast.graphs import AS_MEASURED, RecordedGradients, Recording
 from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.planning import PlanRule
 from annotated_transformer.training.settings import TrainingConfig

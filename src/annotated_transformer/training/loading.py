@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import torch
 
 from annotated_transformer.data import Batch, EncodedSplit, make_batch
-from annotated_transformer.data.shared_rows import RowShape, SharedRowBatch, shared_row_batch
+from annotated_transformer.fast.shared_rows import RowShape, SharedRowBatch, shared_row_batch
 from annotated_transformer.training.step import Part
 
 

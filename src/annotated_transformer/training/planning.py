@@ -22,7 +22,7 @@ from typing import IO
 import numpy as np
 
 from annotated_transformer.data import token_batches
-from annotated_transformer.data.shared_rows import RowShape, shared_row_batches
+from annotated_transformer.fast.shared_rows import RowShape, shared_row_batches
 from annotated_transformer.training.settings import TrainingConfig
 
 Lengths = Sequence[tuple[int, int]]

@@ -14,7 +14,7 @@ A step costs twice the time, and each batch twice the memory.
 from torch import Tensor
 
 from annotated_transformer.data import Batch
-from annotated_transformer.data.shared_rows import SharedRowBatch
+from annotated_transformer.fast.shared_rows import SharedRowBatch
 
 
 def twice(batch: Batch | SharedRowBatch) -> Batch | SharedRowBatch:

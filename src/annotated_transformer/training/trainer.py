@@ -16,7 +16,7 @@ import torch
 
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.training.byte_dropout import use_byte_dropout
+from annotated_transformer.fast.byte_dropout import use_byte_dropout
 from annotated_transformer.training.checkpoints import (
     Checkpoint,
     latest_checkpoint,
@@ -25,7 +25,7 @@ from annotated_transformer.training.checkpoints import (
     save_checkpoint,
     save_stop,
 )
-from annotated_transformer.training.compiling import compile_layers
+from annotated_transformer.fast.compiling import compile_layers
 from annotated_transformer.training.distributed import ALONE, Workers
 from annotated_transformer.training.gradients import StepGradients
 from annotated_transformer.training.initial_gain import shrink_branches

@@ -20,7 +20,7 @@ from torch import Tensor
 from annotated_transformer.data.batching import PaddingWaste
 from annotated_transformer.data.encoding import EncodedSplit
 from annotated_transformer.errors import CallError
-from annotated_transformer.packing import up_to_multiple
+from annotated_transformer.fast.packing import up_to_multiple
 
 MULTIPLE = 64  # of the positions in a row
 MISSES = 16  # pairs in a row that fit nowhere: then a batch is full

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from annotated_transformer.data.shared_rows import SharedRowBatch
-from annotated_transformer.training.rounded_weights import RoundedWeights
+from annotated_transformer.fast.shared_rows import SharedRowBatch
+from annotated_transformer.fast.rounded_weights import RoundedWeights
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.step import batch_loss
 from annotated_transformer.transformer import Transformer

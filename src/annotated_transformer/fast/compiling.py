@@ -2,7 +2,7 @@
 
 import torch
 
-from annotated_transformer.training.fused_relu import use_fused_relu
+from annotated_transformer.fast.fused_relu import use_fused_relu
 from annotated_transformer.transformer import Transformer
 
 # For inductor, on a GPU. PyTorch's own kernel for dropout: the one that inductor writes draws four
