@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from annotated_transformer.attention import scaled_dot_product_attention, softmax_in_float32
+from annotated_transformer.attention import scaled_dot_product_attention
+from annotated_transformer.fast.cpu_attention import softmax_in_float32
 
 TOKENS = 2048  # a batch, whatever the length of its sentences
 

@@ -26,8 +26,8 @@ from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.dispatch import LiveBytes
 from annotated_transformer.errors import CallError
-from annotated_transformer.training import devices, loading
 from annotated_transformer.fast.graphs import AS_MEASURED
+from annotated_transformer.training import devices, loading
 
 CPU = torch.device("cpu")
 SMALL = TransformerConfig(90, d_model=32, d_ff=32, num_heads=2, num_layers=1, dropout=0.0, pad_id=0)

@@ -5,8 +5,8 @@ import copy
 import torch
 from torch import nn
 
-from annotated_transformer.feed_forward import FeedForward
 from annotated_transformer.fast.fused_relu import linear_relu, use_fused_relu
+from annotated_transformer.feed_forward import FeedForward
 
 
 def test_value_and_gradients_are_those_of_separate_operations() -> None:

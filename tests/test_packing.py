@@ -1,5 +1,6 @@
 """Rows without padding give what the padded batch gives: the values and every gradient."""
 
+import copy
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,16 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Batch, collate
-from annotated_transformer.likelihood import packed_teacher_forced, teacher_forced
+from annotated_transformer.fast.packing import (
+    MULTIPLE,
+    PackedMask,
+    PackedRows,
+    packed_attention,
+    packed_teacher_forced,
+)
+from annotated_transformer.fast.paths import use_fast_paths
+from annotated_transformer.likelihood import teacher_forced
 from annotated_transformer.masks import padding_mask, target_mask
-from annotated_transformer.fast.packing import MULTIPLE, PackedMask, PackedRows, packed_attention
 from annotated_transformer.training import step
 from annotated_transformer.training.step import Part, add_gradients, count_tokens
 from annotated_transformer.transformer import Transformer
@@ -49,6 +57,13 @@ def random_batch(source: list[int], target: list[int]) -> Batch:
     return Batch(collate(src), collate(tgt), list(range(len(pairs))))
 
 
+def fast(config: TransformerConfig) -> Transformer:
+    """A model that takes packed rows."""
+    model = Transformer(config)
+    use_fast_paths(model)
+    return model
+
+
 def assert_both_agree(model: Transformer, batch: Batch) -> None:
     """In the decoder's output, in what is to be predicted, in the gradient of every parameter."""
     results = []
@@ -64,20 +79,20 @@ def assert_both_agree(model: Transformer, batch: Batch) -> None:
 @given(sentences, sentences, st.sampled_from(sorted(KINDS)))
 def test_packed_and_padded_agree_in_values_and_gradients(source, target, kind):
     torch.manual_seed(1)
-    model = Transformer(replace(SMALL, **KINDS[kind])).double()
+    model = fast(replace(SMALL, **KINDS[kind])).double()
     assert_both_agree(model, random_batch(source, target))
 
 
 @settings(max_examples=25, deadline=None)
 @given(longer, longer)
 def test_sides_of_other_widths_agree_too(source, target):
-    assert_both_agree(Transformer(SMALL).double(), random_batch(source, target))
+    assert_both_agree(fast(SMALL).double(), random_batch(source, target))
 
 
 def test_more_rows_than_one_multiple_agree_too():
     batch = random_batch(list(range(1, 40)), list(range(39, 0, -1)))
     assert (batch.src != 0).sum() > 2 * MULTIPLE
-    assert_both_agree(Transformer(SMALL).double(), batch)
+    assert_both_agree(fast(SMALL).double(), batch)
 
 
 @settings(max_examples=40, deadline=None)
@@ -162,7 +177,7 @@ def test_another_attention_than_the_papers_keeps_its_padding(kind):
 
 
 def test_what_has_no_token_cannot_be_packed():
-    model = Transformer(SMALL)
+    model = fast(SMALL)
     with pytest.raises(ValueError, match="a source without a token cannot be attended to"):
         packed_teacher_forced(model, random_batch([3, 0], [2, 2]))
     with pytest.raises(ValueError, match="no real token among the rows"):
@@ -184,9 +199,30 @@ def test_packed_keys_and_values_are_of_the_same_rows():
     rows = PackedRows(torch.ones(1, 2, dtype=torch.bool), num_heads=2)
     mask = PackedMask(rows, rows, torch.ones(1, 1, 1, 2, dtype=torch.bool))
     x = torch.zeros(rows.rows, 16)
-    attention = Transformer(SMALL).encoder.layers[0].self_attention
+    attention = fast(SMALL).encoder.layers[0].self_attention
     with pytest.raises(ValueError, match="made from the same rows"):
         attention(x, x, x.clone(), mask)
+
+
+def test_a_model_without_the_fast_paths_says_so():
+    with pytest.raises(ValueError, match=r"call use_fast_paths\(model\) first"):
+        packed_teacher_forced(Transformer(SMALL), random_batch([3], [2]))
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_fast_paths_change_no_number_of_padded_rows(kind):
+    torch.manual_seed(1)
+    plain = Transformer(replace(SMALL, **KINDS[kind])).double().eval()
+    given = copy.deepcopy(plain)
+    use_fast_paths(given)
+    use_fast_paths(given)  # twice is once
+    twin = copy.deepcopy(given)  # and a copy has weights of its own
+    batch = random_batch([3, 5], [4, 2])
+    expected = plain(batch.src, batch.tgt)
+    assert torch.equal(given(batch.src, batch.tgt), expected)
+    with torch.no_grad():
+        given.encoder.layers[0].self_attention.query_projection.weight.zero_()
+    assert torch.equal(twin(batch.src, batch.tgt), expected)
 
 
 @pytest.mark.parametrize(("precision", "packed"), [("bf16", True), ("fp32", False)])
@@ -196,6 +232,7 @@ def test_training_packs_in_bfloat16_on_a_cpu(tmp_path, monkeypatch, precision, p
     tokens, _ = count_tokens(trainer.train_split, [part])
     widths: list[int] = []
     model = trainer.model.train()
+    use_fast_paths(model)
     model.encoder.register_forward_pre_hook(lambda _, given: widths.append(given[0].dim()))
     losses, gradients = [], []
     for leaves_out in (step.leaves_padding_out, lambda *_: not packed):

@@ -12,12 +12,14 @@ from torch.nn import functional
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
+from annotated_transformer.fast.compiling import compile_layers
+from annotated_transformer.fast.graphs import Recording
+from annotated_transformer.fast.paths import use_fast_paths
+from annotated_transformer.fast.rounded_weights import RoundedWeights
 from annotated_transformer.fast.shared_rows import RowShape, SharedRowBatch, shared_row_batch
 from annotated_transformer.training import TrainingConfig, projected_label_smoothing_loss
-from annotated_transformer.fast.compiling import compile_layers
-from annotated_transformer.fast.graphs import RecordedGradients, Recording
+from annotated_transformer.training.gradients import recorded_gradients
 from annotated_transformer.training.label_smoothing import softmax_less_answers
-from annotated_transformer.fast.rounded_weights import RoundedWeights
 from annotated_transformer.training.step import batch_loss
 from annotated_transformer.transformer import Transformer
 
@@ -28,7 +30,9 @@ IN_16_BITS = TrainingConfig(steps=1, precision="bf16", share_rows=True)
 @pytest.fixture
 def model() -> Transformer:
     torch.manual_seed(0)
-    return Transformer(CONFIG).train()
+    model = Transformer(CONFIG).train()
+    use_fast_paths(model)
+    return model
 
 
 @pytest.fixture
@@ -168,7 +172,7 @@ def test_the_models_own_weights_come_back(model: Transformer) -> None:
 def test_each_step_rounds_the_weights_that_there_are_by_then(
     model: Transformer, batch: SharedRowBatch
 ) -> None:
-    recorded = RecordedGradients(model, IN_16_BITS, Recording(rounded_weights=True))
+    recorded = recorded_gradients(model, IN_16_BITS, Recording(rounded_weights=True))
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     for _ in range(3):
         expected_loss, expected = of_autocast(model, batch)
@@ -181,18 +185,19 @@ def test_each_step_rounds_the_weights_that_there_are_by_then(
 
 def test_in_32_bits_no_weight_is_rounded(model: Transformer) -> None:
     exact = TrainingConfig(steps=1, precision="fp32", share_rows=True)
-    assert RecordedGradients(model, exact, Recording(rounded_weights=True)).weights is None
-    assert RecordedGradients(model, IN_16_BITS).weights is None
-    assert RecordedGradients(model, IN_16_BITS, Recording(rounded_weights=True)).weights
+    assert recorded_gradients(model, exact, Recording(rounded_weights=True)).weights is None
+    assert recorded_gradients(model, IN_16_BITS).weights is None
+    assert recorded_gradients(model, IN_16_BITS, Recording(rounded_weights=True)).weights
 
 
 def test_compiled_layers_take_the_rounded_weights(batch: SharedRowBatch) -> None:
     """What is compiled reads its weights anew in each step."""
     torch.manual_seed(0)
     model = Transformer(CONFIG.with_changes(num_layers=1)).train()
+    use_fast_paths(model)
     twin = copy.deepcopy(model)
     compile_layers(twin, one_shape=True)
-    recorded = RecordedGradients(twin, IN_16_BITS, Recording(rounded_weights=True))
+    recorded = recorded_gradients(twin, IN_16_BITS, Recording(rounded_weights=True))
     for _ in range(2):
         _, expected = of_autocast(model, batch)
         with compiling():

@@ -13,16 +13,18 @@ from torch import Tensor
 from annotated_transformer import Transformer, TransformerConfig
 from annotated_transformer.cli import main
 from annotated_transformer.data import EncodedSplit, make_batch
+from annotated_transformer.errors import CallError
+from annotated_transformer.fast.paths import use_fast_paths
 from annotated_transformer.fast.shared_rows import (
     RowShape,
     SharedRowBatch,
+    same_sentence_mask,
     shared_row_batch,
     shared_row_batches,
     shared_row_waste,
+    teacher_forced_in_shared_rows,
 )
-from annotated_transformer.errors import CallError
-from annotated_transformer.likelihood import teacher_forced, teacher_forced_in_shared_rows
-from annotated_transformer.masks import same_sentence_mask
+from annotated_transformer.likelihood import teacher_forced
 from annotated_transformer.training import RunDirectory, TrainingConfig
 from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.label_smoothing import GPU_CHUNK, loss_chunk
@@ -118,7 +120,9 @@ def model_of(dropout: float = 0.0) -> Transformer:
     config = TransformerConfig(
         VOCABULARY, d_model=16, d_ff=32, num_heads=2, num_layers=2, dropout=dropout
     )
-    return Transformer(config).double()
+    model = Transformer(config).double()
+    use_fast_paths(model)
+    return model
 
 
 def gradients(model: Transformer) -> list[Tensor]:
@@ -202,6 +206,7 @@ def test_learned_positions_need_no_more_than_the_sentences() -> None:
         max_positions=20,
     )
     split, model = invented([(20, 20), (9, 4)]), Transformer(config).double()
+    use_fast_paths(model)
     how = TrainingConfig(steps=1)
     shared = batch_loss(model, how, shared_row_batch(split, [0, 1], RowShape(1, 64), PAD))
     torch.testing.assert_close(shared, batch_loss(model, how, make_batch(split, [0, 1], PAD)))

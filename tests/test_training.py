@@ -21,6 +21,7 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.dispatch import TorchDispatchMode, tensors_in
 from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.fast.byte_dropout import ByteDropout
 from annotated_transformer.likelihood import corpus_likelihood
 from annotated_transformer.training import (
     LearningRateSchedule,
@@ -32,7 +33,6 @@ from annotated_transformer.training import (
     noam_rate,
     projected_label_smoothing_loss,
 )
-from annotated_transformer.fast.byte_dropout import ByteDropout
 from annotated_transformer.training.checkpoints import (
     list_checkpoints,
     load_checkpoint,

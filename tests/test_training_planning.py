@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotated_transformer.data import token_batches
-from annotated_transformer.fast.shared_rows import RowShape, shared_row_batches
 from annotated_transformer.errors import CallError
+from annotated_transformer.fast.shared_rows import RowShape, shared_row_batches
 from annotated_transformer.training import TrainingConfig, load_run, planning
 from annotated_transformer.training.planning import EpochPlans, Lengths, Planner, PlanRule
 from toy_run import build_trainer, letters_corpus

@@ -1,17 +1,14 @@
 """Attention (section 3.2): scaled dot-product attention and multi-head attention.
 
 Two functions compute the same thing. `scaled_dot_product_attention` is written to be read and
-returns the weights; `fused_attention` is what training runs, but for bfloat16 on a CPU, where
-`packing.packed_attention` leaves the padding out too. Tests hold all three together.
+returns the weights; `fused_attention` is what training runs. A test holds them together.
 """
 
 import math
+from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
-
-from annotated_transformer.fast.packing import SHORT_ROW, PackedMask, packed_attention
 
 
 def softmax(x: Tensor, dim: int = -1) -> Tensor:
@@ -62,48 +59,11 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 def fused_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> Tensor:
-    """Equation 1 by PyTorch's fused kernels: the fast path, which never shows its weights.
-
-    PyTorch picks among its kernels by device, precision and mask. One case is kept from them:
-    bfloat16 on a CPU, where the kernel is slower than plain operations, so `_unfused_attention`
-    runs instead. Both give the same numbers up to rounding.
+    """Equation 1 by PyTorch's own fused call, which never shows its weights.
 
     Arguments and output as in `scaled_dot_product_attention`.
     """
-    if query.dtype == torch.bfloat16 and query.device.type == "cpu":
-        return _unfused_attention(query, key, value, mask)
     return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-
-
-def _unfused_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> Tensor:
-    """What `fused_attention` runs for bfloat16 on a CPU: Equation 1 in three operations.
-
-    There it takes about a twelfth of the fused kernel's time for sentences of 14 tokens, about a
-    third for 128 and half or more for 256 (benchmarks/README.md). Elsewhere nothing calls it.
-    """
-    scores = (query * query.size(-1) ** -0.5) @ key.transpose(-2, -1)  # (..., n_queries, n_keys)
-    if mask is None or mask.all():  # batches of one length have no padding to hide
-        return softmax_in_float32(scores) @ value
-    weights = softmax_in_float32(scores.masked_fill(~mask, float("-inf")))
-    something_to_attend_to = mask.any(dim=-1, keepdim=True)
-    if not something_to_attend_to.all():
-        weights = weights.masked_fill(~something_to_attend_to, 0.0)
-    return weights @ value
-
-
-def softmax_in_float32(scores: Tensor) -> Tensor:
-    """softmax(scores) over the last dimension, computed in float32 at least; like scores.
-
-    PyTorch's kernel for bfloat16 is slow on a CPU where a row is no multiple of 32 numbers, and
-    that for float32 where it is shorter than 16: up to ten times (benchmarks/attention.py).
-    """
-    n_keys = scores.size(-1)
-    rows = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    if n_keys < SHORT_ROW:
-        rows = functional.pad(rows, (0, SHORT_ROW - n_keys), value=float("-inf"))
-    return rows.softmax(-1)[..., :n_keys].to(scores.dtype)
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -116,16 +76,6 @@ def merge_heads(x: Tensor) -> Tensor:
     """(batch, num_heads, n, d_head) -> (batch, n, num_heads * d_head): the heads side by side."""
     batch, num_heads, n, d_head = x.shape
     return x.transpose(1, 2).reshape(batch, n, num_heads * d_head)
-
-
-def project(x: Tensor, *projections: nn.Linear) -> Tensor:
-    """What several linear layers make of the same x, side by side, by one product.
-
-    (rows, d_model) -> (rows, sum of their widths).
-    """
-    weights: list[Tensor] = [projection.weight for projection in projections]
-    biases: list[Tensor] = [each.bias for each in projections if each.bias is not None]
-    return functional.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
 
 
 class MultiHeadAttention(nn.Module):
@@ -146,6 +96,8 @@ class MultiHeadAttention(nn.Module):
     Raises:
         ValueError: if num_heads does not divide d_model and d_k or d_v is missing.
     """
+
+    without_weights: Callable[..., Tensor] = staticmethod(fused_attention)
 
     def __init__(
         self,
@@ -178,7 +130,7 @@ class MultiHeadAttention(nn.Module):
         query: Tensor,
         key: Tensor,
         value: Tensor,
-        mask: Tensor | PackedMask | None = None,
+        mask: Tensor | None = None,
     ) -> Tensor:
         """Attend from each query to the keys; (batch, n_queries, d_model).
 
@@ -186,34 +138,11 @@ class MultiHeadAttention(nn.Module):
             query: (batch, n_queries, d_model).
             key: (batch, n_keys, d_model).
             value: (batch, n_keys, d_model).
-            mask: bool, broadcastable to (batch, num_heads, n_queries, n_keys). With a `PackedMask`
-                all others are (rows, d_model), and so is the output.
+            mask: bool, broadcastable to (batch, num_heads, n_queries, n_keys).
         """
-        if isinstance(mask, PackedMask):
-            return self._forward_packed(query, key, value, mask)
         queries = self.project_query(query)
         keys, values = self.project_key_value(key, value)
         return self.combine(self.attend(queries, keys, values, mask))
-
-    def _forward_packed(
-        self, query: Tensor, key: Tensor, value: Tensor, packed: PackedMask
-    ) -> Tensor:
-        """`forward` for rows without padding, (rows, d_model).
-
-        What reads the same rows is projected by one product: keys and values, and in self-attention
-        queries too. The weights are not recorded.
-        """
-        if value is not key:
-            raise ValueError("packed rows: keys and values have to be made from the same rows.")
-        of_memory = self.key_projection, self.value_projection
-        if key is query:
-            own = project(query, self.query_projection, *of_memory)
-            heads = packed_attention(own, None, packed)
-        else:
-            memory = project(key, *of_memory)
-            heads = packed_attention(self.query_projection(query), memory, packed)
-        output: Tensor = self.output_projection(heads)
-        return output
 
     def project_query(self, query: Tensor) -> Tensor:
         """(batch, n_queries, d_model) -> (batch, num_heads, n_queries, d_k)."""
@@ -231,7 +160,7 @@ class MultiHeadAttention(nn.Module):
         """Equation 1 in every head; (batch, num_heads, n_queries, d_v)."""
         attention_dropout = self.training and self.dropout.p > 0
         if not (self.keep_weights or attention_dropout):
-            return fused_attention(queries, keys, values, mask)
+            return self.without_weights(queries, keys, values, mask)
         heads, weights = scaled_dot_product_attention(queries, keys, values, mask)
         if self.keep_weights:
             self.weights = weights.detach()

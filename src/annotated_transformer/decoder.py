@@ -5,7 +5,6 @@ from torch import Tensor, nn
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.encoder import build_attention, build_residual
 from annotated_transformer.feed_forward import FeedForward
-from annotated_transformer.fast.packing import PackedMask
 from annotated_transformer.residual import LayerNorm
 
 
@@ -24,8 +23,8 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        src_mask: Tensor | PackedMask | None = None,
-        tgt_mask: Tensor | PackedMask | None = None,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
     ) -> Tensor:
         """(batch, n_tgt, d_model) -> (batch, n_tgt, d_model).
 
@@ -37,8 +36,6 @@ class DecoderLayer(nn.Module):
                 them, padding included.
             tgt_mask: which target positions may be attended to, (batch, 1, n_tgt, n_tgt). None: all
                 of them, the future included.
-
-        With masks that are `PackedMask` all others are (rows, d_model), and so is the output.
         """
         self_attention_residual, cross_attention_residual, feed_forward_residual = self.residuals
         x = self_attention_residual(x, lambda x: self.self_attention(x, x, x, tgt_mask))
@@ -61,13 +58,10 @@ class Decoder(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        src_mask: Tensor | PackedMask | None = None,
-        tgt_mask: Tensor | PackedMask | None = None,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
     ) -> Tensor:
-        """(batch, n_tgt, d_model) -> (batch, n_tgt, d_model). A mask of None hides nothing.
-
-        `PackedMask` as in `DecoderLayer`.
-        """
+        """(batch, n_tgt, d_model) -> (batch, n_tgt, d_model). A mask of None hides nothing."""
         for layer in self.layers:
             x = layer(x, memory, src_mask, tgt_mask)
         return x if self.final_norm is None else self.final_norm(x)

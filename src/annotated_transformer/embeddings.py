@@ -2,7 +2,6 @@
 
 import math
 
-import torch
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
@@ -44,21 +43,11 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.scale = math.sqrt(table.embedding_dim) if scaled else 1.0
 
-    def forward(self, tokens: Tensor, start: int = 0, at: Tensor | None = None) -> Tensor:
-        """(batch, n) -> (batch, n, d_model); `start` is the position of the first token.
-
-        With `at`, the position of every token; then tokens may be (rows,) too, which gives (rows,
-        d_model), and `start` does not count.
-        """
+    def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
+        """(batch, n) -> (batch, n, d_model); `start` is the position of the first token."""
         x = self.scale * self.table(tokens)
-        if self.positions is not None and at is not None:
-            longest = tokens.size(1) if tokens.dim() == 2 else int(at.max()) + 1
-            most = int(self.positions.most)  # a learned table has an end
-            x = x + self.positions(min(longest, most), 0)[at]
-        elif self.positions is not None:
+        if self.positions is not None:
             x = x + self.positions(tokens.size(1), start)
-        if torch.is_autocast_enabled(x.device.type):  # or every product would convert x for itself
-            x = x.to(torch.get_autocast_dtype(x.device.type))
         output: Tensor = self.dropout(x)
         return output
 

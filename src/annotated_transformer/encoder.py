@@ -5,7 +5,6 @@ from torch import Tensor, nn
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.feed_forward import FeedForward
-from annotated_transformer.fast.packing import PackedMask
 from annotated_transformer.residual import LayerNorm, ResidualConnection
 from annotated_transformer.variants import ATTENTIONS, SublayerAlone
 
@@ -38,11 +37,8 @@ class EncoderLayer(nn.Module):
         # One for each sub-layer, in the order in which they act; checkpoints know them by number.
         self.residuals = nn.ModuleList(build_residual(config) for _ in range(2))
 
-    def forward(self, x: Tensor, mask: Tensor | PackedMask | None = None) -> Tensor:
-        """(batch, n, d_model) -> (batch, n, d_model); every position may see every real one.
-
-        With a `PackedMask` both are (rows, d_model).
-        """
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(batch, n, d_model) -> (batch, n, d_model); every position may see every real one."""
         self_attention_residual, feed_forward_residual = self.residuals
         x = self_attention_residual(x, lambda x: self.self_attention(x, x, x, mask))
         x = feed_forward_residual(x, self.feed_forward)
@@ -59,8 +55,8 @@ class Encoder(nn.Module):
             LayerNorm(config.d_model, config.layer_norm_eps) if config.has_final_norm else None
         )
 
-    def forward(self, x: Tensor, mask: Tensor | PackedMask | None = None) -> Tensor:
-        """(batch, n, d_model) -> (batch, n, d_model); with a `PackedMask` (rows, d_model)."""
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(batch, n, d_model) -> (batch, n, d_model)."""
         for layer in self.layers:
             x = layer(x, mask)
         return x if self.final_norm is None else self.final_norm(x)

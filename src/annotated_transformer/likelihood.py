@@ -12,15 +12,8 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.data import EncodedSplit, batches_of
-from annotated_transformer.fast.shared_rows import SharedRowBatch
 from annotated_transformer.errors import CallError
-from annotated_transformer.masks import (
-    causal_mask,
-    padding_mask,
-    same_sentence_mask,
-    target_mask,
-)
-from annotated_transformer.fast.packing import PackedMask, PackedRows, can_be_packed
+from annotated_transformer.masks import padding_mask
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 ROWS_PER_PROJECTION = 1024  # the logits of a whole batch would be hundreds of megabytes
@@ -69,61 +62,6 @@ def teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Te
     answers = labels[real].to(model.device, non_blocking=True)
     real = real.to(model.device, non_blocking=True)
     return hidden.flatten(0, 1).index_select(0, real), answers
-
-
-def packed_teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
-    """What `teacher_forced` gives, with padding left out of every layer (`packing`).
-
-    Padding has to stand at the end of a target, as `make_batch` has it, and every source has to
-    have a token.
-
-    Returns:
-        As `teacher_forced`.
-
-    Raises:
-        ValueError: for a model that `can_be_packed` refuses, for an empty source, and where no
-            target has a token.
-    """
-    if not can_be_packed(model.config):
-        raise ValueError(
-            "packed rows are for scaled dot-product attention with d_k = d_v and no dropout on its "
-            "weights; take teacher_forced for this model."
-        )
-    pad_id, num_heads = model.config.pad_id, model.config.num_heads
-    src, tgt = batch.src.to(model.device), batch.tgt.to(model.device)
-    given, labels = tgt[:, :-1], tgt[:, 1:]  # (batch, n_tgt): what the decoder reads, and predicts
-    if not (src != pad_id).any(1).all():
-        raise ValueError("a source without a token cannot be attended to; leave its pair out.")
-    source = PackedRows(src != pad_id, num_heads)
-    target = PackedRows(labels != pad_id, num_heads)
-    src_mask, tgt_mask = padding_mask(src, pad_id), target_mask(labels, pad_id)
-    x = model.source_embedding(source.take(src), at=source.positions)  # (source rows, d_model)
-    memory = model.encoder(x, PackedMask(source, source, src_mask))  # (source rows, d_model)
-    x = model.target_embedding(target.take(given), at=target.positions)  # (target rows, d_model)
-    hidden = model.decoder(
-        x, memory, PackedMask(target, source, src_mask), PackedMask(target, target, tgt_mask)
-    )
-    return hidden[: target.count], labels[labels != pad_id]
-
-
-def teacher_forced_in_shared_rows(
-    model: Transformer, batch: SharedRowBatch
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The decoder's output at every position of a batch whose rows are shared, padding included.
-
-    Returns:
-        (rows * width, d_model), not yet projected; the token that each is to predict, (rows *
-        width,); and which of them are real.
-    """
-    batch = SharedRowBatch(batch.numbers.to(model.device, non_blocking=True), batch.indices)
-    n = batch.read.size(1)
-    src_mask = same_sentence_mask(batch.src_of, batch.src_of)  # (rows, 1, n, n), all three
-    tgt_mask = same_sentence_mask(batch.tgt_of, batch.tgt_of) & causal_mask(n, batch.read.device)
-    memory_mask = same_sentence_mask(batch.tgt_of, batch.src_of)
-    memory = model.encoder(model.source_embedding(batch.src, at=batch.src_at), src_mask)
-    x = model.target_embedding(batch.read, at=batch.tgt_at)  # (rows, n, d_model)
-    hidden = model.decoder(x, memory, memory_mask, tgt_mask)
-    return hidden.flatten(0, 1), batch.labels.flatten(), batch.tgt_of.flatten() != 0
 
 
 @torch.inference_mode()

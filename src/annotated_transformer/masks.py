@@ -44,20 +44,3 @@ def target_mask(tokens: Tensor, pad_id: int = 0) -> Tensor:
     """
     n = tokens.size(1)
     return padding_mask(tokens, pad_id) & causal_mask(n, tokens.device)
-
-
-def same_sentence_mask(queries: Tensor, keys: Tensor) -> Tensor:
-    """Where sentences share a row, a query may attend to the keys of its own sentence only.
-
-    Padding, of which nobody reads what it makes, may attend to all, so that there is something.
-
-    Args:
-        queries: the number of the sentence that each position belongs to, 0 for padding,
-            (batch, n_queries).
-        keys: likewise, (batch, n_keys).
-
-    Returns:
-        bool (batch, 1, n_queries, n_keys).
-    """
-    same = queries[:, :, None] == keys[:, None, :]  # (batch, n_queries, n_keys)
-    return (same | (queries == 0)[:, :, None])[:, None]

@@ -13,9 +13,9 @@ from annotated_transformer.benchmark.counting import real_sizes, step_operations
 from annotated_transformer.benchmark.peers import AnnotatedPeer, MarianPeer, TorchPeer, compile_peer
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, make_batch, token_batches
+from annotated_transformer.fast.memory import keep_freed_memory
 from annotated_transformer.training.devices import matrix_rate, wait_for
 from annotated_transformer.training.gradients import StepGradients
-from annotated_transformer.fast.memory import keep_freed_memory
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.settings import Precision, TrainingConfig
 from annotated_transformer.training.step import Part, count_tokens, sum_of

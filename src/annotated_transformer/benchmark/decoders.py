@@ -15,6 +15,7 @@ from annotated_transformer.benchmark.ports import NEVER, ctranslate2_folder, hug
 from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.data import collate
 from annotated_transformer.decoding import beam_search, incremental_decoder
+from annotated_transformer.fast.paths import use_fast_paths
 from annotated_transformer.transformer import Transformer
 
 OURS = "this package"
@@ -77,6 +78,7 @@ def line_up(task: Task) -> tuple[list[Decoder], list[str]]:
         "Marian" if config.norm == "post" else "Pegasus (Marian, norms first)"
     )
     half = copy.deepcopy(task.model).bfloat16()
+    use_fast_paths(half)
     decoders = [
         Decoder(name, precision, our_decode(task, model, use_cache))
         for name, use_cache in ((OURS, True), (NO_CACHE, False))

@@ -23,8 +23,9 @@ from annotated_transformer.data import (
     padding_waste,
 )
 from annotated_transformer.data.bpe_dropout import split_anew
-from annotated_transformer.fast.shared_rows import shared_row_waste
 from annotated_transformer.errors import CallError
+from annotated_transformer.fast.memory import keep_freed_memory
+from annotated_transformer.fast.shared_rows import shared_row_waste
 from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training.devices import (
     choose_device,
@@ -32,7 +33,6 @@ from annotated_transformer.training.devices import (
     refuse_what_cannot_fit,
 )
 from annotated_transformer.training.distributed import Workers, joined, leave, own_device
-from annotated_transformer.fast.memory import keep_freed_memory
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import RunConfig, RunDirectory
 from annotated_transformer.training.settings import TrainingConfig

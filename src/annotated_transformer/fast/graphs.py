@@ -5,17 +5,15 @@ less time than its start, the GPU waits for Python. A graph holds all starts; it
 where every batch has the same shape, as batches in shared rows have.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from annotated_transformer.fast.shared_rows import SharedRowBatch
 from annotated_transformer.fast.rounded_weights import RoundedWeights
-from annotated_transformer.training.settings import TrainingConfig
-from annotated_transformer.training.step import batch_loss
+from annotated_transformer.fast.shared_rows import SharedRowBatch
 from annotated_transformer.transformer import Transformer
 
 WARM_UP = 3  # passes before recording: what is compiled or chosen at first use happens there
@@ -62,15 +60,14 @@ class RecordedGradients:
 
     Args:
         model: on a GPU. Training mode and precision are recorded as they are.
-        settings: of the run.
-        recording: how a step is recorded.
+        loss_of: the loss of a batch, summed over its tokens: a scalar.
+        in_16_bits: the layers' weights are held in bfloat16 as well.
     """
 
     def __init__(
-        self, model: Transformer, settings: TrainingConfig, recording: Recording = AS_MEASURED
+        self, model: Transformer, loss_of: Callable[[SharedRowBatch], Tensor], in_16_bits: bool
     ) -> None:
-        self.model, self.settings, self.recording = model, settings, recording
-        in_16_bits = recording.rounded_weights and settings.precision == "bf16"
+        self.model, self.loss_of = model, loss_of
         self.weights = RoundedWeights(model) if in_16_bits else None
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -127,12 +124,7 @@ class RecordedGradients:
         for parameter in self.parameters:
             parameter.grad = None
         with nullcontext() if self.weights is None else self.weights.in_place():
-            loss = batch_loss(
-                self.model,
-                self.settings,
-                batch,
-                compiled_softmax=self.recording.compiled_softmax,
-            )
+            loss = self.loss_of(batch)
             (loss * scale).backward()  # type: ignore[no-untyped-call]
         if self.weights is not None:
             self.weights.turn_gradients()

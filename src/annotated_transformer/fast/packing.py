@@ -12,14 +12,19 @@ prepares anew for each shape; that costs more than what is computed for nobody.
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
+from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.fast.cpu_attention import SHORT_ROW
+from annotated_transformer.likelihood import SentenceBatch
+from annotated_transformer.masks import padding_mask, target_mask
+from annotated_transformer.transformer import Transformer
 
 MULTIPLE = 128  # of rows
 SENTENCES, POSITIONS = 16, 4  # multiples of those inside attention
-SHORT_ROW = 16  # numbers below which PyTorch's softmax takes them one by one on a CPU
 
 
 def can_be_packed(config: TransformerConfig) -> bool:
@@ -206,3 +211,83 @@ class _PackedAttention(torch.autograd.Function):
 def _scaled_product(first: Tensor, second: Tensor, scale: float, room: Tensor) -> None:
     """scale * first @ second into `room`, (batch * h, ...) each."""
     torch.baddbmm(room, first, second, beta=0, alpha=scale, out=room)
+
+
+def project(x: Tensor, *projections: nn.Linear) -> Tensor:
+    """What several linear layers make of the same x, side by side, by one product.
+
+    (rows, d_model) -> (rows, sum of their widths).
+    """
+    weights: list[Tensor] = [projection.weight for projection in projections]
+    biases: list[Tensor] = [each.bias for each in projections if each.bias is not None]
+    return functional.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
+
+
+class PackedMultiHeadAttention(MultiHeadAttention):
+    """The paper's multi-head attention, which takes rows with a `PackedMask` too.
+
+    A model is given it by `use_fast_paths`.
+    """
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | PackedMask | None = None,
+    ) -> Tensor:
+        """As `MultiHeadAttention`; with a `PackedMask` from rows to rows, (rows, d_model) each.
+
+        What reads the same rows is projected by one product: keys and values, and in self-attention
+        queries too. The weights of packed rows are not recorded.
+        """
+        if not isinstance(mask, PackedMask):
+            return super().forward(query, key, value, mask)
+        if value is not key:
+            raise ValueError("packed rows: keys and values have to be made from the same rows.")
+        of_memory = self.key_projection, self.value_projection
+        if key is query:
+            own = project(query, self.query_projection, *of_memory)
+            heads = packed_attention(own, None, mask)
+        else:
+            memory = project(key, *of_memory)
+            heads = packed_attention(self.query_projection(query), memory, mask)
+        output: Tensor = self.output_projection(heads)
+        return output
+
+
+def packed_teacher_forced(model: Transformer, batch: SentenceBatch) -> tuple[Tensor, Tensor]:
+    """What `teacher_forced` gives, with padding left out of every layer (`packing`).
+
+    The model has to have been given the fast paths (`use_fast_paths`). Padding has to stand at the
+    end of a target, as `make_batch` has it, and every source has to have a token.
+
+    Returns:
+        As `teacher_forced`.
+
+    Raises:
+        ValueError: for a model that `can_be_packed` refuses or that has not got the fast paths, for
+            an empty source, and where no target has a token.
+    """
+    if not can_be_packed(model.config):
+        raise ValueError(
+            "packed rows are for scaled dot-product attention with d_k = d_v and no dropout on its "
+            "weights; take teacher_forced for this model."
+        )
+    if not isinstance(model.encoder.layers[0].self_attention, PackedMultiHeadAttention):
+        raise ValueError("this model takes no packed rows yet: call use_fast_paths(model) first.")
+    pad_id, num_heads = model.config.pad_id, model.config.num_heads
+    src, tgt = batch.src.to(model.device), batch.tgt.to(model.device)
+    given, labels = tgt[:, :-1], tgt[:, 1:]  # (batch, n_tgt): what the decoder reads, and predicts
+    if not (src != pad_id).any(1).all():
+        raise ValueError("a source without a token cannot be attended to; leave its pair out.")
+    source = PackedRows(src != pad_id, num_heads)
+    target = PackedRows(labels != pad_id, num_heads)
+    src_mask, tgt_mask = padding_mask(src, pad_id), target_mask(labels, pad_id)
+    x = model.source_embedding(source.take(src), at=source.positions)  # (source rows, d_model)
+    memory = model.encoder(x, PackedMask(source, source, src_mask))  # (source rows, d_model)
+    x = model.target_embedding(target.take(given), at=target.positions)  # (target rows, d_model)
+    hidden = model.decoder(
+        x, memory, PackedMask(target, source, src_mask), PackedMask(target, target, tgt_mask)
+    )
+    return hidden[: target.count], labels[labels != pad_id]

@@ -21,6 +21,8 @@ from annotated_transformer.data.batching import PaddingWaste
 from annotated_transformer.data.encoding import EncodedSplit
 from annotated_transformer.errors import CallError
 from annotated_transformer.fast.packing import up_to_multiple
+from annotated_transformer.masks import causal_mask
+from annotated_transformer.transformer import Transformer
 
 MULTIPLE = 64  # of the positions in a row
 MISSES = 16  # pairs in a row that fit nowhere: then a batch is full
@@ -248,3 +250,40 @@ def _fill(
     values = np.concatenate(sides), at, np.repeat(sentences, counts)
     for plane, value in zip(planes, values, strict=False):
         plane[places] = value
+
+
+def same_sentence_mask(queries: Tensor, keys: Tensor) -> Tensor:
+    """Where sentences share a row, a query may attend to the keys of its own sentence only.
+
+    Padding, of which nobody reads what it makes, may attend to all, so that there is something.
+
+    Args:
+        queries: the number of the sentence that each position belongs to, 0 for padding,
+            (batch, n_queries).
+        keys: likewise, (batch, n_keys).
+
+    Returns:
+        bool (batch, 1, n_queries, n_keys).
+    """
+    same = queries[:, :, None] == keys[:, None, :]  # (batch, n_queries, n_keys)
+    return (same | (queries == 0)[:, :, None])[:, None]
+
+
+def teacher_forced_in_shared_rows(
+    model: Transformer, batch: SharedRowBatch
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The decoder's output at every position of a batch whose rows are shared, padding included.
+
+    Returns:
+        (rows * width, d_model), not yet projected; the token that each is to predict, (rows *
+        width,); and which of them are real.
+    """
+    batch = SharedRowBatch(batch.numbers.to(model.device, non_blocking=True), batch.indices)
+    n = batch.read.size(1)
+    src_mask = same_sentence_mask(batch.src_of, batch.src_of)  # (rows, 1, n, n), all three
+    tgt_mask = same_sentence_mask(batch.tgt_of, batch.tgt_of) & causal_mask(n, batch.read.device)
+    memory_mask = same_sentence_mask(batch.tgt_of, batch.src_of)
+    memory = model.encoder(model.source_embedding(batch.src, at=batch.src_at), src_mask)
+    x = model.target_embedding(batch.read, at=batch.tgt_at)  # (rows, n, d_model)
+    hidden = model.decoder(x, memory, memory_mask, tgt_mask)
+    return hidden.flatten(0, 1), batch.labels.flatten(), batch.tgt_of.flatten() != 0

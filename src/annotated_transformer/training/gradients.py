@@ -6,16 +6,22 @@ have one shape and a step is one of them.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from torch import Tensor
 
 from annotated_transformer.data import EncodedSplit
-from annotated_transformer.fast.shared_rows import SharedRowBatch
 from annotated_transformer.fast.graphs import AS_MEASURED, RecordedGradients, Recording
+from annotated_transformer.fast.shared_rows import SharedRowBatch
 from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.planning import PlanRule
 from annotated_transformer.training.settings import TrainingConfig
-from annotated_transformer.training.step import Part, seed_dropout, start_gradients
+from annotated_transformer.training.step import (
+    Part,
+    batch_loss,
+    seed_dropout,
+    start_gradients,
+)
 from annotated_transformer.transformer import Transformer
 
 
@@ -58,7 +64,7 @@ class StepGradients:
         self.loader = Loader(model.config.pad_id, model.device, ahead, self.rule.shape)
         self.recorded: RecordedGradients | None = None
         if recording is not None and on_gpu and settings.share_rows and parts_of_one == 1:
-            self.recorded = RecordedGradients(model, settings, recording)
+            self.recorded = recorded_gradients(model, settings, recording)
 
     def start(self, split: EncodedSplit, parts: Sequence[Part], target_tokens: int) -> list[Tensor]:
         """Make the gradient of a step's parts the model's; a GPU may still be at work afterwards.
@@ -93,3 +99,13 @@ class StepGradients:
     def close(self) -> None:
         """End the thread that makes batches."""
         self.loader.close()
+
+
+def recorded_gradients(
+    model: Transformer, settings: TrainingConfig, recording: Recording = AS_MEASURED
+) -> RecordedGradients:
+    """The recording of a run's step. It can be replayed on a GPU."""
+    softmax = recording.compiled_softmax
+    loss_of = partial(batch_loss, model, settings, compiled_softmax=softmax)
+    in_16_bits = recording.rounded_weights and settings.precision == "bf16"
+    return RecordedGradients(model, loss_of, in_16_bits)

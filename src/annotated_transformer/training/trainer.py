@@ -17,6 +17,8 @@ import torch
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.fast.byte_dropout import use_byte_dropout
+from annotated_transformer.fast.compiling import compile_layers
+from annotated_transformer.fast.paths import use_fast_paths
 from annotated_transformer.training.checkpoints import (
     Checkpoint,
     latest_checkpoint,
@@ -25,7 +27,6 @@ from annotated_transformer.training.checkpoints import (
     save_checkpoint,
     save_stop,
 )
-from annotated_transformer.fast.compiling import compile_layers
 from annotated_transformer.training.distributed import ALONE, Workers
 from annotated_transformer.training.gradients import StepGradients
 from annotated_transformer.training.initial_gain import shrink_branches
@@ -65,6 +66,8 @@ def build_model(config: RunConfig, device: torch.device) -> Transformer:
     model = Transformer(config.model).to(device)
     if config.training.init_gain != 1:
         shrink_branches(model, config.training.init_gain)
+    if config.training.precision == "bf16" or config.training.share_rows:
+        use_fast_paths(model)
     if config.training.byte_dropout:
         use_byte_dropout(model)
     if config.training.compile:
