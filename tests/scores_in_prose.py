@@ -2,8 +2,8 @@
 
 import re
 
-from annotated_transformer.ledger.checks import SCORE
-from annotated_transformer.ledger.facts import load_facts
+from annotated_transformer.evidence.ledger.checks import SCORE
+from annotated_transformer.evidence.ledger.facts import load_facts
 
 
 def papers_numbers() -> set[str]:

@@ -16,10 +16,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotated_transformer.ablation import runner as runner_module
-from annotated_transformer.ablation.differences import differences
-from annotated_transformer.ablation.intervals import T_975, pooled_deviation, t_975, welch_margin
-from annotated_transformer.ablation.plan import (
+from annotated_transformer.cli import main, parse_command
+from annotated_transformer.cli.train import MODEL_OPTIONS
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.evidence.ablation import runner as runner_module
+from annotated_transformer.evidence.ablation.differences import differences
+from annotated_transformer.evidence.ablation.intervals import (
+    T_975,
+    pooled_deviation,
+    t_975,
+    welch_margin,
+)
+from annotated_transformer.evidence.ablation.plan import (
     Plan,
     Row,
     Task,
@@ -28,15 +37,10 @@ from annotated_transformer.ablation.plan import (
     read_plan,
     words_of,
 )
-from annotated_transformer.ablation.runner import Runner
-from annotated_transformer.cli import main
-from annotated_transformer.cli.train import MODEL_OPTIONS
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.ledger import machine
-from annotated_transformer.ledger.checks import parse_command
-from annotated_transformer.ledger.recorded_runs import load_run_record
-from annotated_transformer.table3 import TABLE_3
+from annotated_transformer.evidence.ablation.runner import Runner
+from annotated_transformer.evidence.ledger import machine
+from annotated_transformer.evidence.ledger.recorded_runs import load_run_record
+from annotated_transformer.evidence.table3 import TABLE_3
 from annotated_transformer.training.checkpoints import list_checkpoints
 from annotated_transformer.transformer import Transformer
 

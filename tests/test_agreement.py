@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from annotated_transformer.ablation.agreement import Comparison, compare_with_table_3
-from annotated_transformer.ablation.plan import load_plan
-from annotated_transformer.ablation.study import Outcome, Study
-from annotated_transformer.ledger import findings_study
+from annotated_transformer.evidence.ablation.agreement import Comparison, compare_with_table_3
+from annotated_transformer.evidence.ablation.plan import load_plan
+from annotated_transformer.evidence.ablation.study import Outcome, Study
+from annotated_transformer.evidence.ledger import findings_study
 
 
 def outcomes(row: str, scores: Sequence[float], perplexity: float) -> list[Outcome]:

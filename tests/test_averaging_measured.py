@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from annotated_transformer.chapters import averaging_measured as measured
+from annotated_transformer.chapters.averaging_measured import schedules
+from annotated_transformer.chapters.training_measured import Recipe, load_data
 from annotated_transformer.data import Split, encode_split
-from annotated_transformer.experiments import averaging_measured as measured
-from annotated_transformer.experiments.averaging_measured import schedules
-from annotated_transformer.experiments.training_measured import Recipe, load_data
-from annotated_transformer.likelihood import split_likelihood
+from annotated_transformer.evaluation.likelihood import split_likelihood
 from annotated_transformer.training import RunDirectory, load_run
 from annotated_transformer.training.checkpoints import Checkpoint, save_checkpoint
 from annotated_transformer.training.run_directory import average_checkpoints, model_weights

@@ -37,9 +37,9 @@ from annotated_transformer.cli import main
 from annotated_transformer.data import generate_corpus
 from annotated_transformer.decoding import beam_search
 from annotated_transformer.errors import CallError
+from annotated_transformer.evaluation.translation import source_ids
 from annotated_transformer.shipped import load_shipped
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import source_ids
 from test_decoding import BOS, EOS, MAX_EXTRA, PAD, some_sources, toy_model
 
 pytest.importorskip("transformers")

@@ -12,6 +12,7 @@ import torch
 
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.benchmark import ladder, rungs
+from annotated_transformer.benchmark.dispatch import LiveBytes
 from annotated_transformer.benchmark.ladder import LadderSettings, climb, invented_pairs
 from annotated_transformer.benchmark.ladder_rows import as_text
 from annotated_transformer.benchmark.rungs import (
@@ -24,7 +25,6 @@ from annotated_transformer.benchmark.rungs import (
 )
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.dispatch import LiveBytes
 from annotated_transformer.errors import CallError
 from annotated_transformer.fast.graphs import AS_MEASURED
 from annotated_transformer.training import devices, loading

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from annotated_transformer.bleu import (
+from annotated_transformer.evaluation.bleu import (
     bleu_of_counts,
     corpus_bleu,
     count_corpus,
     count_sentence,
     words_13a,
 )
-from annotated_transformer.chrf import chrf_of_counts, count_characters
+from annotated_transformer.evaluation.chrf import chrf_of_counts, count_characters
 from annotated_transformer.exercises.content.decoding.corpus_bleu import CORPUS_BLEU
 
 words = st.lists(st.sampled_from(["der", "hund", "und", "haus", "a"]), max_size=9)

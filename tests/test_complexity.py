@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from annotated_transformer.experiments import complexity
-from annotated_transformer.experiments import layers_compared as compared
-from annotated_transformer.experiments.complexity import Fit, crossover, fit_power
+from annotated_transformer.chapters import complexity
+from annotated_transformer.chapters import layers_compared as compared
+from annotated_transformer.chapters.complexity import Fit, crossover, fit_power
 
 
 def test_a_power_is_found_and_its_interval_is_a_point() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from annotated_transformer.config import PRESETS, TransformerConfig
-from annotated_transformer.table3 import TABLE_3, table_3_row
+from annotated_transformer.evidence.table3 import TABLE_3, table_3_row
 from annotated_transformer.transformer import Transformer
 
 

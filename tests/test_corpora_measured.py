@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotated_transformer.chapters import corpora_measured as measured
+from annotated_transformer.chapters.corpora_measured import __main__ as command
 from annotated_transformer.data import Split, Vocabulary, generate_corpus, padding_waste
-from annotated_transformer.experiments import corpora_measured as measured
-from annotated_transformer.experiments.corpora_measured import __main__ as command
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 LENGTHS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=60)

@@ -9,8 +9,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from annotated_transformer.beam import FREE, extensions
-from annotated_transformer.beam_steps import SearchStep
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding import (
     Hypothesis,
@@ -21,9 +19,11 @@ from annotated_transformer.decoding import (
     search,
     top_k,
 )
-from annotated_transformer.incremental import PrefixDecoder
-from annotated_transformer.likelihood import log_probability
-from annotated_transformer.sampling import sample_decode
+from annotated_transformer.decoding.beam import FREE, extensions
+from annotated_transformer.decoding.beam_steps import SearchStep
+from annotated_transformer.decoding.incremental import PrefixDecoder
+from annotated_transformer.decoding.sampling import sample_decode
+from annotated_transformer.evaluation.likelihood import log_probability
 from annotated_transformer.transformer import Transformer
 
 PAD, BOS, EOS = 0, 1, 2

@@ -19,16 +19,16 @@ from annotated_transformer.cli.scores import length_ratio
 from annotated_transformer.cli.translation_files import refuse_to_overwrite, write_lines
 from annotated_transformer.cli.tuning import ALPHAS, try_searches
 from annotated_transformer.data import ParallelCorpus, Split
-from annotated_transformer.forensics import score_under_every_protocol
-from annotated_transformer.scoring import (
+from annotated_transformer.evaluation.forensics import score_under_every_protocol
+from annotated_transformer.evaluation.scoring import (
     TriedSearch,
     count_sentences,
     lower_tokenised_bleu,
     score_corpus,
 )
-from annotated_transformer.significance import bootstrap_interval
+from annotated_transformer.evaluation.significance import bootstrap_interval
+from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.training import load_run
-from annotated_transformer.translation import translate_sentences
 from toy_run import SPLITS, write_corpus, write_run
 
 
@@ -46,7 +46,7 @@ def evaluate(run_dir, capsys, *options: str) -> dict:
 
 def test_an_interval_of_another_count_is_refused(run_dir, capsys, monkeypatch):
     """As if a release of sacreBLEU cut words otherwise than this package counts them."""
-    scoring = "annotated_transformer.scoring"
+    scoring = "annotated_transformer.evaluation.scoring"
     monkeypatch.setattr(f"{scoring}.words_13a", list)  # letters for words
     assert main(["evaluate", "--run-dir", str(run_dir)]) == 1
     said = capsys.readouterr().err

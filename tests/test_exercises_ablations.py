@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from annotated_transformer.ablation.intervals import t_975, welch_margin
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.evidence.ablation.intervals import t_975, welch_margin
+from annotated_transformer.evidence.table3 import TABLE_3
 from annotated_transformer.exercises.content import ablations
 from annotated_transformer.exercises.content.ablations import read_table3
 from annotated_transformer.exercises.content.ablations.attention_flops import attention_flops
 from annotated_transformer.exercises.content.ablations.seed_noise import SEED_NOISE, seed_noise
 from annotated_transformer.exercises.grader.grading import grade_exercise
-from annotated_transformer.table3 import TABLE_3
 
 scores = st.lists(st.floats(10, 40), min_size=2, max_size=8)
 

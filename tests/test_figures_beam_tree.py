@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 import browser
-from annotated_transformer.beam_steps import SearchStep
 from annotated_transformer.decoding import beam_search
+from annotated_transformer.decoding.beam_steps import SearchStep
 from annotated_transformer.figures import BeamNode, beam_tree, nodes_of, show_beam_tree
 from annotated_transformer.figures.beam_tree import ROW, best_ended, path_to, told, tree_markup
 from test_decoding import some_sources, toy_model

@@ -6,15 +6,15 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacremoses import MosesTokenizer
 
-from annotated_transformer.bleu import corpus_bleu
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.forensics import (
+from annotated_transformer.evaluation.bleu import corpus_bleu
+from annotated_transformer.evaluation.forensics import (
     PROTOCOLS_IN_USE,
     lower_ascii,
     score_under_every_protocol,
     split_compounds,
 )
-from annotated_transformer.scoring import lower_tokenised_bleu, signature_of
+from annotated_transformer.evaluation.scoring import lower_tokenised_bleu, signature_of
 
 REFERENCES = [
     "Ein Mann mit rot-weißem Hut liest die „Zeitung“, sagt er.",

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.chapters import forensics_measured as measured
 from annotated_transformer.data import Split
-from annotated_transformer.experiments import forensics_measured as measured
-from annotated_transformer.forensics import PROTOCOLS_IN_USE
-from annotated_transformer.scoring import cased_bleu
+from annotated_transformer.evaluation.forensics import PROTOCOLS_IN_USE
+from annotated_transformer.evaluation.scoring import cased_bleu
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 REFERENCES = ["Ein Hund läuft durch den Wald.", "Zwei T-Shirts hängen an der Leine."] * 5

@@ -30,56 +30,39 @@ LOCK_LINES = [
     for line in (ROOT / "requirements-lock.txt").read_text(encoding="utf-8").splitlines()
     if line and not line.startswith("#")
 ]
-PAPER_CODE = {
-    "config",
-    "table3",
+SECTION_3 = {  # of the paper: Figure 1, part by part
     "masks",
-    "packing",
     "attention",
     "positional",
     "feed_forward",
     "residual",
-    "variants",
     "embeddings",
     "encoder",
     "decoder",
     "transformer",
-    "decoding",
-    "beam",
-    "beam_steps",
-    "sampling",
-    "incremental",
-    "inspection",
-    "restricted",
-    "tiled",
+    "variants",
 }
-SERVING_CODE = {
-    "__init__",
-    "bleu",
-    "chrf",
-    "dispatch",
-    "errors",
-    "forensics",
-    "likelihood",
-    "measurements",
-    "scoring",
-    "significance",
-    "translation",
-}
+BESIDE_IT = {"__init__", "config", "errors", "inspection"}
 ROOMS = {
-    "ablation",
     "benchmark",
+    "chapters",
     "cli",
     "data",
+    "decoding",
+    "evaluation",
+    "evidence",
     "exercises",
-    "experiments",
+    "fast",
     "figures",
-    "in_numpy",
-    "ledger",
     "sharing",
     "shipped",
     "training",
 }
+# What speed is made of has its room; none of it is named in the paper's modules.
+WORDS_OF_SPEED = re.compile(
+    r"packed|packing|shared.row|byte.dropout|bfloat16|bf16|autocast|compile|cuda|cudnn|sdp_|kernel",
+    re.IGNORECASE,
+)
 PUBLISHED = "https://reader.github.io/annotated-book/"
 
 
@@ -175,16 +158,26 @@ def imported_modules(path: Path) -> set[str]:
     return names
 
 
-def test_every_module_says_which_side_it_is_on() -> None:
-    assert {path.stem for path in SOURCE.glob("*.py")} == PAPER_CODE | SERVING_CODE
+def test_the_root_holds_section_3_and_little_else() -> None:
+    assert {path.stem for path in SOURCE.glob("*.py")} == SECTION_3 | BESIDE_IT
     assert {path.parent.name for path in SOURCE.glob("*/__init__.py")} == ROOMS
 
 
-def test_nothing_imports_the_experiments_of_the_chapters() -> None:
-    for path in SOURCE.rglob("*.py"):
-        if "experiments" not in path.relative_to(SOURCE).parts:
-            names = imported_modules(path)
-            assert not any(name.startswith("annotated_transformer.experiments") for name in names)
+def rooms_imported(room: str) -> set[str]:
+    """The other rooms that the modules of one import, lazily or not."""
+    names = {name for path in (SOURCE / room).rglob("*.py") for name in imported_modules(path)}
+    inside = {name.split(".")[1] for name in names if name.startswith("annotated_transformer.")}
+    return inside & (ROOMS - {room})
+
+
+def test_no_two_rooms_import_each_other() -> None:
+    imported = {room: rooms_imported(room) for room in ROOMS}
+    knots = {(a, b) for a in ROOMS for b in imported[a] if a < b and a in imported[b]}
+    assert not knots
+
+
+def test_nothing_imports_what_only_chapters_use() -> None:
+    assert not [room for room in ROOMS if "chapters" in rooms_imported(room)]
 
 
 def test_private_modules_of_torch_are_imported_in_one_file() -> None:
@@ -192,20 +185,22 @@ def test_private_modules_of_torch_are_imported_in_one_file() -> None:
     private = re.compile(r"\b(?:from|import) torch(?:\.\w+)*\._")
     files = [path for path in tracked_files() if path.suffix in {".py", ".ipynb"}]
     found = [path for path in files if private.search(path.read_text(encoding="utf-8"))]
-    assert found == [SOURCE / "dispatch.py"]
+    assert found == [SOURCE / "benchmark" / "dispatch.py"]
 
 
-@pytest.mark.parametrize("name", sorted(PAPER_CODE))
-def test_code_of_the_paper_never_imports_what_serves_it(name: str) -> None:
-    path = SOURCE / f"{name}.py"
-    inside = {
-        name.split(".")[1]
-        for name in imported_modules(path)
-        if name.startswith("annotated_transformer.")
-    }
-    assert inside <= PAPER_CODE
-    outside = {name.split(".")[0] for name in imported_modules(path)} - sys.stdlib_module_names
+@pytest.mark.parametrize("name", sorted(SECTION_3 | {"config", "inspection"}))
+def test_code_of_the_paper_imports_torch_and_itself(name: str) -> None:
+    names = imported_modules(SOURCE / f"{name}.py")
+    inside = {name.split(".")[1] for name in names if name.startswith("annotated_transformer.")}
+    assert inside <= SECTION_3 | {"config"}
+    outside = {name.split(".")[0] for name in names} - sys.stdlib_module_names
     assert outside <= {"torch", "annotated_transformer"}
+
+
+@pytest.mark.parametrize("name", sorted(SECTION_3))
+def test_code_of_the_paper_knows_nothing_of_speed(name: str) -> None:
+    text = (SOURCE / f"{name}.py").read_text(encoding="utf-8")
+    assert not WORDS_OF_SPEED.findall(text)
 
 
 def test_no_tracked_file_names_a_machine() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional
 
-from annotated_transformer.in_numpy import (
+from annotated_transformer.chapters.in_numpy import (
     LayerNorm,
     MultiHeadAttention,
     NumpyTransformer,
@@ -19,7 +19,7 @@ from annotated_transformer.in_numpy import (
     softmax,
     softmax_backward,
 )
-from annotated_transformer.in_numpy.model import DecoderLayer, cross_entropy, sinusoids
+from annotated_transformer.chapters.in_numpy.model import DecoderLayer, cross_entropy, sinusoids
 from annotated_transformer.positional import sinusoidal_encoding
 from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.transformer import Transformer

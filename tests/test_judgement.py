@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from annotated_transformer.ablation.judgement import (
+from annotated_transformer.evidence.ablation.judgement import (
     Judged,
     failures_of,
     figure_of,
@@ -13,8 +13,8 @@ from annotated_transformer.ablation.judgement import (
     name_of,
     range_in_words,
 )
-from annotated_transformer.ablation.plan import Plan, Range, load_plan, read_plan
-from annotated_transformer.ablation.study import Outcome, Study, load_study
+from annotated_transformer.evidence.ablation.plan import Plan, Range, load_plan, read_plan
+from annotated_transformer.evidence.ablation.study import Outcome, Study, load_study
 
 BASE = {"name": "base", "says": "nothing", "change": {}, "expect": "a base", "seeds": 3}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from annotated_transformer.experiments import layers_compared as compared
+from annotated_transformer.chapters import layers_compared as compared
 from annotated_transformer.figures import touch_reach
 from annotated_transformer.figures.plotly_renderer import figure_json
 

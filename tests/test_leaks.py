@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from annotated_transformer.chapters import leaks
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.experiments import leaks
 from annotated_transformer.transformer import Transformer
 
 

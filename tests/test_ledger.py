@@ -16,15 +16,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotated_transformer.cli import parse_command
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.ledger import checks, findings_numbers
-from annotated_transformer.ledger.cells import LedgerCell, contains_assert, find_ledger_cells
-from annotated_transformer.ledger.curve import Line, draw_curve, round_ticks, thin_out
-from annotated_transformer.ledger.facts import Fact, load_facts, scientific, table_2_value
-from annotated_transformer.ledger.filled import filled, filled_score, problems_of_filled
-from annotated_transformer.ledger.ledger_page import anchor_of, cells_of, make_ledger_page
-from annotated_transformer.ledger.recorded_runs import (
+from annotated_transformer.evaluation.scoring import TriedSearch
+from annotated_transformer.evidence.ledger import checks, findings_numbers
+from annotated_transformer.evidence.ledger.cells import (
+    LedgerCell,
+    contains_assert,
+    find_ledger_cells,
+)
+from annotated_transformer.evidence.ledger.curve import Line, draw_curve, round_ticks, thin_out
+from annotated_transformer.evidence.ledger.facts import Fact, load_facts, scientific, table_2_value
+from annotated_transformer.evidence.ledger.filled import filled, filled_score, problems_of_filled
+from annotated_transformer.evidence.ledger.ledger_page import anchor_of, cells_of, make_ledger_page
+from annotated_transformer.evidence.ledger.recorded_runs import (
     RecordedRun,
     RecordedScore,
     Tuning,
@@ -32,11 +38,11 @@ from annotated_transformer.ledger.recorded_runs import (
     load_run_records,
     problems_of_run,
 )
-from annotated_transformer.ledger.recording import Request, choose_lines, record_run
-from annotated_transformer.ledger.rescoring import corpus_of, problems_of_scores
-from annotated_transformer.ledger.rows import Finding, Row, Treatment
-from annotated_transformer.ledger.rows_experiments import all_rows
-from annotated_transformer.ledger.run_page import (
+from annotated_transformer.evidence.ledger.recording import Request, choose_lines, record_run
+from annotated_transformer.evidence.ledger.rescoring import corpus_of, problems_of_scores
+from annotated_transformer.evidence.ledger.rows import Finding, Row, Treatment
+from annotated_transformer.evidence.ledger.rows_experiments import all_rows
+from annotated_transformer.evidence.ledger.run_page import (
     by_settings,
     capital,
     departures,
@@ -44,8 +50,7 @@ from annotated_transformer.ledger.run_page import (
     plain,
     wrap_command,
 )
-from annotated_transformer.scoring import TriedSearch
-from annotated_transformer.table3 import TABLE_3
+from annotated_transformer.evidence.table3 import TABLE_3
 from annotated_transformer.training.settings import TrainingConfig
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -223,7 +228,7 @@ def test_the_ledger_of_this_repository_holds() -> None:
     repository = checks.find_repository(ROOT)
     assert load_run_records(repository.results)  # else there would be nothing to hold
     assert find_ledger_cells(repository.notebooks)
-    assert checks.check_repository(repository) == []
+    assert checks.check_repository(repository, parse_command) == []
 
 
 def copy_of_record(name: str, folder: Path, **changed: float) -> RecordedRun:
@@ -708,11 +713,11 @@ def test_examples_are_spread_evenly() -> None:
 
 
 def test_commands_are_parsed_by_the_program_itself() -> None:
-    assert checks.parse_command("annotated-transformer ledger check").action == "check"
+    assert parse_command("annotated-transformer ledger check").action == "check"
     with pytest.raises(ValueError, match="unrecognized arguments"):
-        checks.parse_command("annotated-transformer ledger check --gently")
+        parse_command("annotated-transformer ledger check --gently")
     with pytest.raises(ValueError, match="does not begin"):
-        checks.parse_command("python train.py")
+        parse_command("python train.py")
 
 
 def test_commands_are_read_in_several_threads_and_nothing_is_printed(capfd):
@@ -720,7 +725,7 @@ def test_commands_are_read_in_several_threads_and_nothing_is_printed(capfd):
     with ThreadPoolExecutor(4) as pool:
         for wrong in ("ledger check --gently", "train --seed x", "train --help"):
             line = f"annotated-transformer {wrong}"
-            tried = [pool.submit(checks.parse_command, line) for _ in range(10)]
+            tried = [pool.submit(parse_command, line) for _ in range(10)]
             assert all(isinstance(one.exception(), ValueError) for one in tried)
     assert (sys.stderr, sys.stdout) == before
     assert capfd.readouterr() == ("", "")

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from annotated_transformer import Transformer, TransformerConfig
-from annotated_transformer.encoder import EncoderLayer
-from annotated_transformer.experiments.long_context import (
+from annotated_transformer.chapters.long_context import (
     BASE,
     MODELS,
     DecoderSizes,
@@ -16,10 +15,11 @@ from annotated_transformer.experiments.long_context import (
     multiply_adds_of_a_layer,
     score_bytes,
 )
+from annotated_transformer.chapters.measurements import multiply_adds
+from annotated_transformer.encoder import EncoderLayer
 from annotated_transformer.figures import touch_long_context
 from annotated_transformer.figures.long_context import in_words
 from annotated_transformer.figures.plotly_renderer import figure_json
-from annotated_transformer.measurements import multiply_adds
 
 
 def test_base_is_the_base_model() -> None:

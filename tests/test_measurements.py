@@ -9,13 +9,13 @@ from torch import Tensor
 from torch.nn.functional import layer_norm
 
 from annotated_transformer.attention import fused_attention, scaled_dot_product_attention
-from annotated_transformer.measurements import (
+from annotated_transformer.chapters.measurements import (
     depends_on,
     gap,
     longest_chain,
     multiply_adds,
 )
-from annotated_transformer.tiled import online_softmax_attention, tiled_attention
+from annotated_transformer.chapters.tiled import online_softmax_attention, tiled_attention
 
 
 def test_gap_is_the_largest_difference_of_lists_arrays_and_tensors() -> None:

@@ -9,14 +9,14 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from annotated_transformer import Transformer, TransformerConfig
-from annotated_transformer.config import Norm
-from annotated_transformer.experiments.norms_compared import (
+from annotated_transformer.chapters.norms_compared import (
     Sorter,
     gradient_gains,
     gradient_norms,
     sorting_runs,
     unseen_sequences,
 )
+from annotated_transformer.config import Norm
 
 NORMS: tuple[Norm, ...] = ("post", "pre")
 

@@ -16,12 +16,12 @@ from matplotlib.image import imread
 from numpy.typing import NDArray
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.evidence.ledger.checks import SCORE
+from annotated_transformer.evidence.ledger.facts import load_facts
+from annotated_transformer.evidence.ledger.findings_numbers import implied_vocabularies
+from annotated_transformer.evidence.ledger.ledger_page import anchor_of
+from annotated_transformer.evidence.table3 import TABLE_3
 from annotated_transformer.exercises.catalogue import catalogue, chapter_of, ids
-from annotated_transformer.ledger.checks import SCORE
-from annotated_transformer.ledger.facts import load_facts
-from annotated_transformer.ledger.findings_numbers import implied_vocabularies
-from annotated_transformer.ledger.ledger_page import anchor_of
-from annotated_transformer.table3 import TABLE_3
 from exercise_catalogue import listing
 from scores_in_prose import papers_numbers, unsigned_scores
 

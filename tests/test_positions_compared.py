@@ -5,8 +5,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from annotated_transformer.experiments import positions_compared
-from annotated_transformer.experiments.positions_compared import (
+from annotated_transformer.chapters import positions_compared
+from annotated_transformer.chapters.positions_compared import (
     ANIMALS,
     WORDS,
     Reader,

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from annotated_transformer.attention import scaled_dot_product_attention
-from annotated_transformer.experiments.recurrent import (
+from annotated_transformer.chapters.recurrent import (
     KINDS,
     AdditiveScore,
     Kind,

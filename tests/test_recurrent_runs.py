@@ -5,8 +5,8 @@ import operator
 import pytest
 import torch
 
+from annotated_transformer.chapters import recurrent_runs as runs
 from annotated_transformer.data import TRAVELLING_SENTENCE, encode_split
-from annotated_transformer.experiments import recurrent_runs as runs
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from annotated_transformer.attention import fused_attention
-from annotated_transformer.dispatch import peak_bytes
+from annotated_transformer.benchmark.dispatch import peak_bytes
+from annotated_transformer.chapters.measurements import multiply_adds
+from annotated_transformer.chapters.restricted import neighbourhood_mask, restricted_attention
 from annotated_transformer.masks import causal_mask
-from annotated_transformer.measurements import multiply_adds
-from annotated_transformer.restricted import neighbourhood_mask, restricted_attention
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:

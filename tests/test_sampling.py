@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from annotated_transformer.decoding import greedy_decode
-from annotated_transformer.incremental import PrefixDecoder
-from annotated_transformer.sampling import keep_top_k, keep_top_p, sample_decode
+from annotated_transformer.decoding.incremental import PrefixDecoder
+from annotated_transformer.decoding.sampling import keep_top_k, keep_top_p, sample_decode
 from test_decoding import BOS, EOS, MAX_EXTRA, PAD, prefer, some_prefixes, some_sources, toy_model
 
 seeds = st.integers(0, 2**16)

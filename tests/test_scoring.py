@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError
-from annotated_transformer.likelihood import corpus_likelihood
-from annotated_transformer.scoring import (
+from annotated_transformer.evaluation.likelihood import corpus_likelihood
+from annotated_transformer.evaluation.scoring import (
     PROTOCOLS,
     MosesPreparation,
     score_corpus,

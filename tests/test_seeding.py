@@ -2,7 +2,7 @@
 
 import torch
 
-from annotated_transformer.experiments.seeding import seeded
+from annotated_transformer.chapters.seeding import seeded
 
 
 def test_a_block_draws_its_seeds_numbers_and_leaves_no_trace() -> None:

@@ -14,6 +14,7 @@ from annotated_transformer import Transformer, TransformerConfig
 from annotated_transformer.cli import main
 from annotated_transformer.data import EncodedSplit, make_batch
 from annotated_transformer.errors import CallError
+from annotated_transformer.evaluation.likelihood import teacher_forced
 from annotated_transformer.fast.paths import use_fast_paths
 from annotated_transformer.fast.shared_rows import (
     RowShape,
@@ -24,7 +25,6 @@ from annotated_transformer.fast.shared_rows import (
     shared_row_waste,
     teacher_forced_in_shared_rows,
 )
-from annotated_transformer.likelihood import teacher_forced
 from annotated_transformer.training import RunDirectory, TrainingConfig
 from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.label_smoothing import GPU_CHUNK, loss_chunk

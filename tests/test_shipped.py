@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from annotated_transformer.data import TRAVELLING_SENTENCE, generate_corpus
+from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.shipped import FOLDER, load_shipped, load_vocabulary
-from annotated_transformer.translation import translate_sentences
 
 RECORD = Path(__file__).resolve().parent.parent / "results" / "grammar_shipped"
 

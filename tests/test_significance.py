@@ -13,11 +13,16 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
-from annotated_transformer import significance
-from annotated_transformer.bleu import bleu_of_counts, count_corpus
 from annotated_transformer.errors import CallError
-from annotated_transformer.scoring import PROTOCOLS, count_sentences, match_of_counts, score_corpus
-from annotated_transformer.significance import (
+from annotated_transformer.evaluation import significance
+from annotated_transformer.evaluation.bleu import bleu_of_counts, count_corpus
+from annotated_transformer.evaluation.scoring import (
+    PROTOCOLS,
+    count_sentences,
+    match_of_counts,
+    score_corpus,
+)
+from annotated_transformer.evaluation.significance import (
     Counted,
     bootstrap_interval,
     middle_95,

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.ablation import study
-from annotated_transformer.ablation.plan import Plan, Task, load_plan, plan_names
-from annotated_transformer.ablation.study import load_study
 from annotated_transformer.data.grammar import generate_corpus
 from annotated_transformer.errors import CallError
-from annotated_transformer.ledger.checks import Repository, load_studies
-from annotated_transformer.ledger.outcomes import study_of
-from annotated_transformer.ledger.recorded_runs import RecordedRun, RecordedScore
-from annotated_transformer.ledger.study_page import (
+from annotated_transformer.evidence.ablation import study
+from annotated_transformer.evidence.ablation.plan import Plan, Task, load_plan, plan_names
+from annotated_transformer.evidence.ablation.study import load_study
+from annotated_transformer.evidence.ledger.checks import Repository, load_studies
+from annotated_transformer.evidence.ledger.outcomes import study_of
+from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, RecordedScore
+from annotated_transformer.evidence.ledger.study_page import (
     make_study_page,
     missing_tasks,
     problems_of_study,

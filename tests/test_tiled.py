@@ -13,9 +13,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from annotated_transformer.attention import scaled_dot_product_attention
-from annotated_transformer.dispatch import peak_bytes
-from annotated_transformer.measurements import gap, multiply_adds
-from annotated_transformer.tiled import online_softmax_attention, tiled_attention
+from annotated_transformer.benchmark.dispatch import peak_bytes
+from annotated_transformer.chapters.measurements import gap, multiply_adds
+from annotated_transformer.chapters.tiled import online_softmax_attention, tiled_attention
 
 
 def draws(*shapes: tuple[int, ...], seed: int = 0) -> list[Tensor]:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
+from annotated_transformer.benchmark.dispatch import TorchDispatchMode, tensors_in
 from annotated_transformer.cli import main
 from annotated_transformer.data import (
     ParallelCorpus,
@@ -19,10 +20,9 @@ from annotated_transformer.data import (
     make_batch,
     token_batches,
 )
-from annotated_transformer.dispatch import TorchDispatchMode, tensors_in
 from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.evaluation.likelihood import corpus_likelihood
 from annotated_transformer.fast.byte_dropout import ByteDropout
-from annotated_transformer.likelihood import corpus_likelihood
 from annotated_transformer.training import (
     LearningRateSchedule,
     Trainer,

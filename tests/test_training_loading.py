@@ -15,7 +15,7 @@ from annotated_transformer.data import (
     make_batch,
     token_batches,
 )
-from annotated_transformer.likelihood import teacher_forced
+from annotated_transformer.evaluation.likelihood import teacher_forced
 from annotated_transformer.training import load_run, loading
 from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.step import Part

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from annotated_transformer.chapters import training_measured as measured
+from annotated_transformer.chapters.training_measured import multi30k, multi30k_runs
 from annotated_transformer.data import encode_split
-from annotated_transformer.experiments import training_measured as measured
-from annotated_transformer.experiments.training_measured import multi30k, multi30k_runs
-from annotated_transformer.likelihood import teacher_forced
+from annotated_transformer.evaluation.likelihood import teacher_forced
 from annotated_transformer.training import TrainingConfig
 from annotated_transformer.training.step import Part, add_gradients, count_tokens
 

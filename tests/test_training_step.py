@@ -11,7 +11,7 @@ from annotated_transformer.data import (
     encode_split,
     make_batch,
 )
-from annotated_transformer.likelihood import teacher_forced
+from annotated_transformer.evaluation.likelihood import teacher_forced
 from annotated_transformer.training import TrainingConfig, label_smoothing_loss, load_run
 from annotated_transformer.training.checkpoints import load_checkpoint, stop_path
 from annotated_transformer.training.step import (

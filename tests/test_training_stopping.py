@@ -8,13 +8,13 @@ import torch
 from annotated_transformer.cli import main
 from annotated_transformer.data import ParallelCorpus, Split, Vocabulary
 from annotated_transformer.errors import CallError
-from annotated_transformer.scoring import cased_bleu
+from annotated_transformer.evaluation.scoring import cased_bleu
+from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.training import RunDirectory, TrainingConfig, load_run
 from annotated_transformer.training.checkpoints import list_checkpoints, load_checkpoint
 from annotated_transformer.training.run_directory import model_weights
 from annotated_transformer.training.stopping import best_validation, has_stalled, use_best
 from annotated_transformer.training.validation import greedy_bleu
-from annotated_transformer.translation import translate_sentences
 from toy_run import build_trainer, letters_corpus, write_corpus
 
 

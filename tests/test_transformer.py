@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from annotated_transformer import Transformer, TransformerConfig
+from annotated_transformer.evidence.table3 import TABLE_3
 from annotated_transformer.masks import padding_mask, target_mask
-from annotated_transformer.table3 import TABLE_3
 
 PAPER_VOCABULARY = 37_000
 

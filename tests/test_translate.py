@@ -19,7 +19,7 @@ from annotated_transformer.cli.line_output import lock, state_of
 from annotated_transformer.cli.sentences import COMPLAINTS, Sentences
 from annotated_transformer.data import TRAVELLING_SENTENCE
 from annotated_transformer.errors import WorkError
-from annotated_transformer.translation import Translation, nbest_translations
+from annotated_transformer.evaluation.translation import Translation, nbest_translations
 from toy_run import write_corpus, write_run
 
 SENTENCES = ["two dogs run .", "a dog", "", "two dogs run . a dog runs .", "dog"]

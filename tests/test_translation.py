@@ -7,9 +7,7 @@ import torch
 
 from annotated_transformer.decoding import length_penalty
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.inspection import recording_attention
-from annotated_transformer.training import load_run
-from annotated_transformer.translation import (
+from annotated_transformer.evaluation.translation import (
     MAX_EXTRA,
     check_room,
     cross_attention,
@@ -18,6 +16,8 @@ from annotated_transformer.translation import (
     source_ids,
     translate_sentences,
 )
+from annotated_transformer.inspection import recording_attention
+from annotated_transformer.training import load_run
 from toy_run import write_corpus, write_run
 
 SENTENCES = ["two dogs run .", "a dog", "", "two dogs run . a dog runs .", "dog"]

@@ -259,7 +259,7 @@ def _read_changes(name: str, written: str) -> dict[str, int | float]:
 
 
 # Each row of Table 3 by what it changes in the base model. D3 and D4 change only the label
-# smoothing, which belongs to training: see `table3.py`.
+# smoothing, which belongs to training: see `evidence.table3`.
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"d_model": 128, "d_ff": 256, "num_heads": 4, "num_layers": 4},
     "small": {"d_model": 256, "d_ff": 1024, "num_heads": 4, "num_layers": 4},

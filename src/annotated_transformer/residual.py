@@ -11,7 +11,7 @@ from torch.nn import functional
 def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-6) -> Tensor:
     """Give every position mean 0 and variance 1 over its features, then scale and shift.
 
-    The teaching path; the module `LayerNorm` runs PyTorch's kernel. Source: Ba, Kiros and Hinton
+    The teaching path; the module `LayerNorm` runs PyTorch's own. Source: Ba, Kiros and Hinton
     (2016), which the paper cites in section 3.1.
 
     Args:
@@ -37,7 +37,7 @@ class LayerNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_model) -> (..., d_model), computed in float32 and given back in x's precision."""
         normal = functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
-        return normal.to(x.dtype)  # on a GPU autocast makes it float32
+        return normal.to(x.dtype)  # in mixed precision it may be wider
 
 
 class ResidualConnection(nn.Module):

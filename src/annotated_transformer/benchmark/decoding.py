@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from annotated_transformer.beam import length_penalty
 from annotated_transformer.benchmark.decoders import (
     OURS,
     Decoder,
@@ -22,7 +21,8 @@ from annotated_transformer.benchmark.decoders import (
     line_up,
 )
 from annotated_transformer.benchmark.training import quartiles
-from annotated_transformer.likelihood import log_probability
+from annotated_transformer.decoding.beam import length_penalty
+from annotated_transformer.evaluation.likelihood import log_probability
 from annotated_transformer.training.devices import wait_for
 
 Clock = Literal["wall", "processor"]

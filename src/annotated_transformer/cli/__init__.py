@@ -3,28 +3,30 @@
 import argparse
 import difflib
 import importlib
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from annotated_transformer import __version__
 from annotated_transformer.errors import UserError
 
-COMMANDS = (
-    "doctor",
-    "data",
-    "train",
-    "ablate",
-    "average",
-    "export",
-    "benchmark",
-    "translate",
-    "evaluate",
-    "progress",
-    "grade",
-    "workbook",
-    "ledger",
-)
+COMMANDS = {  # by their names, in the order of --help
+    "doctor": "what this machine has and what that allows",
+    "data": "list, fetch and check corpora",
+    "train": "train a model; Ctrl-C saves, --resume goes on",
+    "ablate": "train and record the rows of a plan; Ctrl-C saves, the same call goes on",
+    "average": "make model.safetensors the mean of the last checkpoints",
+    "export": "a trained model as one folder to hand on",
+    "benchmark": "this package beside others, on this machine",
+    "translate": "translate sentences, a file, or standard input line by line",
+    "evaluate": "BLEU with its signature and interval, chrF, perplexity, speed",
+    "progress": "your exercises: solved, tried, due for review; cards for Anki",
+    "grade": "grade the exercises of notebooks (instructor mode)",
+    "workbook": "make a notebook of chosen exercises",
+    "ledger": "the paper's facts beside ours: build the pages, check them, record a run",
+}
+PROGRAM = "annotated-transformer"
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -69,29 +71,60 @@ class CommandParser(argparse.ArgumentParser):
         return f"there is no option {name}; {advice}"
 
 
+class RaisingParser(argparse.ArgumentParser):
+    """Raises where others print and end the program; several threads may read commands at once."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+    def exit(self, *_: object, **__: object) -> NoReturn:
+        raise ValueError("it asks for help")
+
+    def print_help(self, *_: object) -> None:
+        """Nothing."""
+
+
 def build_parser(
+    words: Sequence[str] | None = None,
     kind: type[argparse.ArgumentParser] = CommandParser,
 ) -> argparse.ArgumentParser:
-    """The parser with every command registered by its own module `cli/<command>.py`.
+    """The parser with every command; what a command takes is said by its module `cli/<command>.py`.
 
     Args:
+        words: what will be parsed: only the commands among them are imported, since most need
+            torch. None imports all.
         kind: the class of the parser and of its commands' parsers.
     """
     parser = kind(
-        prog="annotated-transformer",
+        prog=PROGRAM,
         description="Train, translate, evaluate and check, as in 'Attention Is All You Need'.",
     )
     parser.add_argument("--version", action="version", version=__version__)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        importlib.import_module(f"annotated_transformer.cli.{command}").register(subparsers)
+    for command, says in COMMANDS.items():
+        of_command = subparsers.add_parser(command, help=says)
+        if words is None or command in words:
+            importlib.import_module(f"annotated_transformer.cli.{command}").register(of_command)
     return parser
+
+
+def parse_command(command: str) -> argparse.Namespace:
+    """Read a command line as the program does.
+
+    Raises:
+        ValueError: if it is not a command of ours, or its options are no longer understood.
+    """
+    words = shlex.split(command)
+    if not words or words[0] != PROGRAM:
+        raise ValueError(f"it does not begin with {PROGRAM}")
+    return build_parser(words, RaisingParser).parse_args(words[1:])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns 0 when done, 1 when the work failed, 2 when the call was wrong."""
     try:
-        arguments = build_parser().parse_args(argv)  # loads torch, which takes a moment
+        words = sys.argv[1:] if argv is None else argv
+        arguments = build_parser(words).parse_args(words)
         status: int = arguments.run(arguments)
     except UserError as error:
         print(f"annotated-transformer: {error}", file=sys.stderr)

@@ -4,21 +4,19 @@ import argparse
 import sys
 from pathlib import Path
 
-from annotated_transformer.ablation.plan import load_plan, plan_names
-from annotated_transformer.ablation.runner import Runner
 from annotated_transformer.cli.options import positive, print_lines
+from annotated_transformer.evidence.ablation.plan import load_plan, plan_names
+from annotated_transformer.evidence.ablation.runner import Runner
 
 TABLE_3_HERE = "table3_grammar"  # needs no corpus from outside
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "ablate",
-        help="train and record the rows of a plan; Ctrl-C saves, the same call goes on",
-        description="Train, score and record every row of a plan, each the base with the "
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Train, score and record every row of a plan, each the base with the "
         "change that it names: Table 3 in small, or another plan. What has a record is not run "
-        "again.",
+        "again."
     )
     parser.set_defaults(run=run)
     add = parser.add_argument
@@ -55,7 +53,7 @@ def names(text: str) -> list[str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing."""
-    from annotated_transformer.ledger.checks import parse_command
+    from annotated_transformer.cli import parse_command
 
     plan = load_plan(arguments.plan)
     tasks = plan.choose(arguments.rows, arguments.seeds)

@@ -8,13 +8,9 @@ from annotated_transformer.training.run_directory import RunDirectory, average_c
 from annotated_transformer.training.stopping import use_best
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "average",
-        help="make model.safetensors the mean of the last checkpoints",
-        description="Make model.safetensors of a run the mean of its last checkpoints.",
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = "Make model.safetensors of a run the mean of its last checkpoints."
     parser.set_defaults(run=run)
     parser.add_argument("--run-dir", type=Path, required=True)
     which = parser.add_mutually_exclusive_group()

@@ -34,21 +34,21 @@ BATCH_TOKENS = 2048  # source tokens in a batch that is translated
 SENTENCES = {"base": 48, "big": 48}  # that are translated; 200 where nothing else is said
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "benchmark",
-        help="this package beside others, on this machine",
-        description="Time this package and its peers in turn on the same pairs. Ratios are "
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Time this package and its peers in turn on the same pairs. Ratios are "
         "medians over the rounds, with quartiles. `ladder` times this package alone: from the "
         "plain step to the fast one, one change a row. On a GPU it takes by default the base model "
         "at the paper's batch (25,000 tokens a side, vocabulary 37,000), elsewhere the tiny model "
         "at 2,048 tokens with a vocabulary of 2,000. What a count of its memory says does not fit "
-        "is not tried.",
-        epilog=f"For decoding, {TRAINED} are the weights of --run-dir, or of the small translator "
+        "is not tried."
+    )
+    parser.epilog = (
+        f"For decoding, {TRAINED} are the weights of --run-dir, or of the small translator "
         "that comes with the package. A size by its name has random weights: sentences get as many "
         "tokens as their source then, because random weights end them at no sensible place. Peers "
-        "take part where they are installed: pip install transformers ctranslate2.",
+        "take part where they are installed: pip install transformers ctranslate2."
     )
     parser.set_defaults(run=run)
     parser.add_argument(
@@ -282,10 +282,10 @@ def decode_sizes(
     from annotated_transformer.benchmark.decoders import Task
     from annotated_transformer.benchmark.decoding import as_text, measure_decoding
     from annotated_transformer.config import TransformerConfig
+    from annotated_transformer.evaluation.translation import longest_source, source_ids
     from annotated_transformer.shipped import FOLDER
     from annotated_transformer.training import load_run
     from annotated_transformer.transformer import Transformer
-    from annotated_transformer.translation import longest_source, source_ids
 
     keep_freed_memory()  # for everybody alike
     warn_of_sleeping_threads(device)

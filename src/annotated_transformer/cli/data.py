@@ -17,9 +17,8 @@ from annotated_transformer.data.registry import published_corpus
 from annotated_transformer.errors import CallError, WorkError
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser("data", help="list, fetch and check corpora")
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="the corpora by name")
     listing.set_defaults(run=run_list)

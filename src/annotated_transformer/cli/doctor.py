@@ -41,12 +41,10 @@ PRESETS = (("tiny", 10_000), ("small", 10_000), ("base", 37_000), ("big", 37_000
 LOCK = Path(__file__).parents[3] / "requirements-lock.txt"  # there in a clone, not in an install
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "doctor",
-        help="what this machine has and what that allows",
-        description="Look at Python, PyTorch, devices, memory, data and the lock; change nothing.",
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Look at Python, PyTorch, devices, memory, data and the lock; change nothing."
     )
     parser.set_defaults(run=run)
     parser.add_argument(

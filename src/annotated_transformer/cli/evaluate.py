@@ -45,39 +45,39 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.data.sacrebleu_sets import PREFIX, load_sacrebleu_set
 from annotated_transformer.errors import CallError
-from annotated_transformer.forensics import ProtocolScore, score_under_every_protocol
-from annotated_transformer.likelihood import Likelihood, split_likelihood
+from annotated_transformer.evaluation.forensics import ProtocolScore, score_under_every_protocol
+from annotated_transformer.evaluation.likelihood import Likelihood, split_likelihood
+from annotated_transformer.evaluation.significance import RESAMPLES
+from annotated_transformer.evaluation.translation import (
+    check_room,
+    longest_source,
+    translate_sentences,
+)
 from annotated_transformer.shipped import FOLDER as SHIPPED
-from annotated_transformer.significance import RESAMPLES
 from annotated_transformer.training import RunConfig, load_run
 from annotated_transformer.training.devices import choose_device
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import check_room, longest_source, translate_sentences
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "evaluate",
-        help="BLEU with its signature and interval, chrF, perplexity, speed",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=textwrap.dedent(
-            """\
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = textwrap.dedent(
+        """\
             Translate a split and score it, or score a file of translations; every score with its
             signature and its interval. Loss and perplexity are those of the references, per token,
             without label smoothing.
             """
-        ),
-        epilog=textwrap.dedent(
-            """\
+    )
+    parser.epilog = textwrap.dedent(
+        """\
             examples:
               %(prog)s --run-dir runs/first --data grammar --split test
               %(prog)s --run-dir runs/first --against theirs.de
               %(prog)s --hypotheses ours.de --data-dir my_corpus --every-protocol
               %(prog)s --run-dir runs/big --data sacrebleu:wmt14/full --output ours.de
             """
-        ),
     )
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.set_defaults(run=run)
     parser.add_argument(
         "--run-dir",

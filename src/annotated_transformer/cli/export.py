@@ -10,14 +10,12 @@ from annotated_transformer.cli.options import add_run_dir
 from annotated_transformer.errors import CallError
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "export",
-        help="a trained model as one folder to hand on",
-        description="Write weights, vocabulary, configuration, curve, scores and a model card "
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Write weights, vocabulary, configuration, curve, scores and a model card "
         "into one folder, which `translate` and `evaluate` take for their --run-dir and the "
-        "Hugging Face Hub takes as it is.",
+        "Hugging Face Hub takes as it is."
     )
     parser.set_defaults(run=run)
     add_run_dir(parser)

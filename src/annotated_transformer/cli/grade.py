@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from annotated_transformer.errors import CallError, WorkError
 
@@ -14,14 +13,10 @@ returns is compared here. On Linux the kernel puts up the walls; elsewhere, and 
 attack on purpose, use a container: see the guide for instructors in the book."""
 
 
-def register(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "grade",
-        help="grade the exercises of notebooks (instructor mode)",
-        description="Grade the exercises in notebooks of others.",
-        epilog=EPILOG,
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = "Grade the exercises in notebooks of others."
+    parser.epilog = EPILOG
     add = parser.add_argument
     add("notebooks", nargs="+", metavar="NOTEBOOK", help="a notebook, or a folder of them")
     add("--assignment", metavar="FILE", help="a TOML file: exercises, points, due date, lateness")

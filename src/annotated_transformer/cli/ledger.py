@@ -4,27 +4,23 @@ import argparse
 import sys
 from pathlib import Path
 
+from annotated_transformer.cli import parse_command
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.ledger.checks import (
+from annotated_transformer.evidence.ledger.checks import (
     Repository,
     check_repository,
     find_repository,
     make_outcomes,
     make_pages,
-    parse_command,
     write_pages,
 )
-from annotated_transformer.ledger.recorded_runs import STATUSES
-from annotated_transformer.ledger.recording import Request, record_run
+from annotated_transformer.evidence.ledger.recorded_runs import STATUSES
+from annotated_transformer.evidence.ledger.recording import Request, record_run
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "ledger",
-        help="the paper's facts beside ours: build the pages, check them, record a run",
-        description="Every fact of the paper beside what we did about it.",
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = "Every fact of the paper beside what we did about it."
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     build = actions.add_parser("build", help="write book/ledger.md and the pages of recorded runs")
     build.set_defaults(run=run_build)
@@ -77,7 +73,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     Raises:
         WorkError: if something does not.
     """
-    problems = check_repository(find_repository(), arguments.data_dir)
+    problems = check_repository(find_repository(), parse_command, arguments.data_dir)
     for problem in problems:
         print(f"- {problem}", file=sys.stderr)
     if problems:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from annotated_transformer.beam import HIGHEST_ALPHA
 from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
+from annotated_transformer.decoding.beam import HIGHEST_ALPHA
 
 Number = TypeVar("Number", int, float)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from annotated_transformer.cli.translation_files import refuse_to_overwrite
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.translation import CrossAttention
+from annotated_transformer.evaluation.translation import CrossAttention
 
 PICTURES = (".png", ".svg", ".pdf")
 CELL = 0.19  # inches, for a row of letters

@@ -2,7 +2,6 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from annotated_transformer.cli.options import (
     add_format,
@@ -14,13 +13,11 @@ from annotated_transformer.cli.options import (
 from annotated_transformer.errors import CallError, WorkError
 
 
-def register(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "progress",
-        help="your exercises: solved, tried, due for review; cards for Anki",
-        description="The exercises chapter by chapter: solved, tried, open, due for review. "
-        "With --anki, --export or --import: cards for Anki, a copy, or the merging of a copy.",
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "The exercises chapter by chapter: solved, tried, open, due for review. "
+        "With --anki, --export or --import: cards for Anki, a copy, or the merging of a copy."
     )
     add_format(parser)
     action = parser.add_mutually_exclusive_group()

@@ -7,10 +7,10 @@ from typing import Any
 
 from annotated_transformer.cli.options import counted
 from annotated_transformer.cli.scores import Compared, Scored
-from annotated_transformer.forensics import ProtocolScore
-from annotated_transformer.likelihood import Likelihood
-from annotated_transformer.scoring import TriedSearch, other_limit, searches_in_words
-from annotated_transformer.significance import Interval
+from annotated_transformer.evaluation.forensics import ProtocolScore
+from annotated_transformer.evaluation.likelihood import Likelihood
+from annotated_transformer.evaluation.scoring import TriedSearch, other_limit, searches_in_words
+from annotated_transformer.evaluation.significance import Interval
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from importlib.metadata import version
 from typing import Any
 
 from annotated_transformer.errors import WorkError
-from annotated_transformer.scoring import Score, count_sentences, score_corpus
-from annotated_transformer.significance import (
+from annotated_transformer.evaluation.scoring import Score, count_sentences, score_corpus
+from annotated_transformer.evaluation.significance import (
     Comparison,
     Counted,
     Interval,

@@ -24,9 +24,9 @@ from annotated_transformer.data import (
 )
 from annotated_transformer.data.bpe_dropout import split_anew
 from annotated_transformer.errors import CallError
+from annotated_transformer.evidence.table3 import TABLE_3
 from annotated_transformer.fast.memory import keep_freed_memory
 from annotated_transformer.fast.shared_rows import shared_row_waste
-from annotated_transformer.table3 import TABLE_3
 from annotated_transformer.training.devices import (
     choose_device,
     choose_precision,
@@ -50,16 +50,14 @@ MODEL_OPTIONS = (
 TRAINING_OPTIONS = tuple(field.name for field in fields(TrainingConfig))
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "train",
-        help="train a model; Ctrl-C saves, --resume goes on",
-        description="Train a Transformer into a run directory. The recipe is the paper's, the "
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Train a Transformer into a run directory. The recipe is the paper's, the "
         "size (tiny, 4096 tokens a batch) a laptop's; what is marked 'departure' is not in the "
-        "paper.",
-        argument_default=argparse.SUPPRESS,  # so that --resume can tell what was asked for
+        "paper."
     )
+    parser.argument_default = argparse.SUPPRESS
     parser.set_defaults(run=run)
     add = parser.add_argument
     add("--run-dir", type=Path, required=True, help="folder of the run, new or to be resumed")

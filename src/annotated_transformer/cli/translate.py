@@ -31,27 +31,23 @@ from annotated_transformer.cli.writers import WRITERS, Search
 from annotated_transformer.data.download import sha256_of
 from annotated_transformer.data.text_file import open_bytes
 from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.evaluation.translation import check_room
 from annotated_transformer.shipped import FOLDER as SHIPPED
 from annotated_transformer.training import RunDirectory, load_run
 from annotated_transformer.training.devices import choose_device
-from annotated_transformer.translation import check_room
 
 
-def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "translate",
-        help="translate sentences, a file, or standard input line by line",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=textwrap.dedent(
-            """\
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = textwrap.dedent(
+        """\
             Translate with a trained model: sentences of the call, --input FILE, or else standard
             input. One line of output a line of input, in order; an empty line stays empty, and so
             does one that cannot be translated, which is named on standard error.
             """
-        ),
-        epilog=textwrap.dedent(
-            """\
+    )
+    parser.epilog = textwrap.dedent(
+        """\
             examples:
               %(prog)s "The woman reads the old book."
               %(prog)s --run-dir runs/first --attention "The dog sees the cat." > weights.json
@@ -60,8 +56,8 @@ def register(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") 
               %(prog)s --run-dir runs/first --input lines.en --output lines.de
               %(prog)s --run-dir runs/first --input lines.en --output lines.de --resume
             """
-        ),
     )
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.set_defaults(run=run)
     parser.add_argument("text", nargs="*", metavar="TEXT", help="a sentence, in quotation marks")
     parser.add_argument(

@@ -5,11 +5,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from annotated_transformer import translation
 from annotated_transformer.cli.sentences import Progress
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.errors import CallError
-from annotated_transformer.scoring import TriedSearch, lower_tokenised_bleu, other_limit
+from annotated_transformer.evaluation import translation
+from annotated_transformer.evaluation.scoring import TriedSearch, lower_tokenised_bleu, other_limit
 
 ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
 

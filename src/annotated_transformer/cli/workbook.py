@@ -4,19 +4,14 @@ import argparse
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from annotated_transformer.cli.options import counted
 from annotated_transformer.errors import CallError, WorkError
 
 
-def register(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "workbook",
-        help="make a notebook of chosen exercises",
-        description="Make a notebook of chosen exercises, as given or solved.",
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = "Make a notebook of chosen exercises, as given or solved."
     add = parser.add_argument
     add("exercises", nargs="+", metavar="ID", help="masks.causal; or a topic: masks; or all")
     add("--output", required=True, metavar="FILE", help="the notebook to write; never overwritten")

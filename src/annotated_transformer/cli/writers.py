@@ -10,8 +10,7 @@ from annotated_transformer.cli.sentences import Progress
 from annotated_transformer.cli.translation_files import one_line
 from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.data import Vocabulary
-from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import (
+from annotated_transformer.evaluation.translation import (
     CrossAttention,
     Translation,
     cross_attention,
@@ -21,6 +20,7 @@ from annotated_transformer.translation import (
     refusal,
     source_ids,
 )
+from annotated_transformer.transformer import Transformer
 
 Write = Callable[[str], None]  # takes whole lines, each with its newline
 

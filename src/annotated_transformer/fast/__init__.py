@@ -13,7 +13,7 @@ For a GPU:
 
     shared_rows      several sentences in a row of a batch, all batches of one shape
     compiling        torch.compile, layer by layer: `compile_layers(model, ...)`
-    fused_relu       the first half of the feed-forward network in one kernel: `use_fused_relu(model)`
+    fused_relu       the first half of the feed-forward network in one kernel
     graphs           a step recorded once and replayed
     rounded_weights  the layers' weights in 16 bits as well
 """

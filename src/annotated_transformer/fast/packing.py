@@ -18,8 +18,8 @@ from torch.nn import functional
 
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.evaluation.likelihood import SentenceBatch
 from annotated_transformer.fast.cpu_attention import SHORT_ROW
-from annotated_transformer.likelihood import SentenceBatch
 from annotated_transformer.masks import padding_mask, target_mask
 from annotated_transformer.transformer import Transformer
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from IPython.display import display
 
-from annotated_transformer.beam_steps import SearchStep
+from annotated_transformer.decoding.beam_steps import SearchStep
 from annotated_transformer.figures.style import PALETTE
 
 ROW, NODE = 56, 40  # pixels from row to row, and the height of a node

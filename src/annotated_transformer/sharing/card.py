@@ -9,7 +9,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from annotated_transformer.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES, other_limit
+from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES, other_limit
 from annotated_transformer.training import RunConfig
 from annotated_transformer.training.departures import training_departures
 

@@ -11,13 +11,13 @@ from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
 from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.scoring import PROTOCOLS
+from annotated_transformer.evaluation.scoring import PROTOCOLS
+from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.sharing.card import LIBRARY, write_card
 from annotated_transformer.training import RunConfig, RunDirectory, load_run
 from annotated_transformer.training.checkpoints import load_tensors, write_atomically
 from annotated_transformer.training.run_directory import MODEL_FORMAT, model_weights
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import translate_sentences
 
 SCORES = "scores.json"
 SHARED = ("config.json", "tokenizer.json", "metrics.jsonl", "model.safetensors", SCORES)

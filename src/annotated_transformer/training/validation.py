@@ -8,12 +8,12 @@ from typing import Any
 import torch
 
 from annotated_transformer.data import EncodedSplit, Split, Vocabulary
-from annotated_transformer.likelihood import split_likelihood
-from annotated_transformer.scoring import cased_bleu
+from annotated_transformer.evaluation.likelihood import split_likelihood
+from annotated_transformer.evaluation.scoring import cased_bleu
+from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.step import matrix_precision
 from annotated_transformer.transformer import Transformer
-from annotated_transformer.translation import translate_sentences
 
 BleuMeter = Callable[[Transformer], float]
 

@@ -310,7 +310,7 @@ READ_TABLE3 = Exercise(
     statement=(
         'Take Table 3 of the paper, the row "base" (8 heads) and the four rows (A), with its '
         "caption (arXiv:1706.03762, section 6.2; its figures are also in "
-        "`annotated_transformer.table3.TABLE_3`). Return a dictionary:\n"
+        "`annotated_transformer.evidence.table3.TABLE_3`). Return a dictionary:\n"
         "'best_heads': a list, in ascending order, of all numbers of heads that share the highest "
         "BLEU;\n"
         "'best_heads_by_perplexity': the number of heads with the best perplexity;\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from annotated_transformer.ablation.intervals import t_975, welch_freedom
+from annotated_transformer.evidence.ablation.intervals import t_975, welch_freedom
 from annotated_transformer.exercises.content.ablations.seed_noise_decisions import MORE_DECISIONS
 from annotated_transformer.exercises.content.ablations.seed_noise_parts import (
     MORE_DIFFERENCES,

@@ -1,0 +1,73 @@
+"""What empty translations cost: a search's output with another's lines in place of the empty ones.
+
+A record may hold `filled.json`, the score of such an output, made from two files of translations
+that lie beside it. It says of a loss whether the empty lines are the loss.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.data import ParallelCorpus
+from annotated_transformer.errors import CallError
+from annotated_transformer.evaluation.scoring import score_corpus, without_versions
+from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
+from annotated_transformer.evidence.ledger.rescoring import corpus_of, read_translations
+
+FILLED = "filled.json"
+
+
+def filled(ours: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Translations, each that has no word replaced by the one in the same line of the others."""
+    return [line if line.split() else other for line, other in zip(ours, others, strict=True)]
+
+
+def filled_score(folder: Path) -> float | None:
+    """The score that a record's `filled.json` states; None if it has none."""
+    file = folder / FILLED
+    return json.loads(file.read_text("utf-8"))["value"] if file.exists() else None
+
+
+def score_filled(folder: Path, said: dict[str, Any], corpus: ParallelCorpus) -> dict[str, Any]:
+    """What `filled.json` should hold.
+
+    Args:
+        folder: the record's.
+        said: the file's contents, of which these are read: `split`; `translations` and
+            `empty_from`, names of files beside it; `protocol`.
+        corpus: with the references.
+
+    Raises:
+        CallError: if the files cannot be read, or have not one line a reference.
+    """
+    try:
+        ours, others = (
+            read_translations(folder / said[name]) for name in ("translations", "empty_from")
+        )
+        lines = filled(ours, others)
+    except (OSError, ValueError) as error:
+        raise CallError(f"{FILLED} names two files of as many lines: {error}.") from error
+    references = corpus[said["split"]].target
+    [score] = score_corpus(lines, references, [said["protocol"]], corpus.target_language)
+    return {**said, "value": round(score.value, 2), "signature": score.signature}
+
+
+def problems_of_filled(run: RecordedRun, folder: Path, corpora: Path | None = None) -> list[str]:
+    """What the translations do not give again, a sentence each; as `problems_of_scores`."""
+    if not (folder / FILLED).exists() or (corpus := corpus_of(run, corpora)) is None:
+        return []
+    said = json.loads((folder / FILLED).read_text("utf-8"))
+    where = f"results/{run.name}: {FILLED}"
+    try:
+        again = score_filled(folder, said, corpus)
+    except CallError as error:
+        return [f"{where} cannot be computed again: {error}"]
+    problems = []
+    if said["value"] != again["value"]:
+        problems.append(
+            f"{where} says {said['value']}, and its translations give {again['value']}."
+        )
+    if without_versions(said["signature"]) != without_versions(again["signature"]):
+        problems.append(f"{where} has not the signature {again['signature']!r}.")
+    return problems

@@ -1,0 +1,304 @@
+"""Recorded runs: what a training really gave, kept with everything needed to judge and repeat it.
+
+A record is a folder results/NAME; `results/README.md` describes its files. This module reads and
+checks them; `recording.py` makes them.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.config import MAX_EXTRA
+from annotated_transformer.errors import WorkError
+from annotated_transformer.evaluation.scoring import (
+    BLEU_PROTOCOLS,
+    PROTOCOLS,
+    TriedSearch,
+    other_limit,
+)
+
+RESULTS = Path("results")
+STATUSES = ("finished", "interrupted", "failed")
+
+
+@dataclass(frozen=True)
+class RecordedScore:
+    """One figure of a run.
+
+    Attributes:
+        split: the test set.
+        protocol: how the text was prepared and scored: "cased", "lower-tokenised", "chrf",
+            "exact-match" or "perplexity".
+        value: the figure.
+        signature: sacreBLEU's signature, or how the figure is counted.
+        beam: the beam size; None for what needs no search.
+        alpha: the length penalty; likewise.
+        alpha_chosen_on: where alpha was chosen: a split's name, or "the paper".
+        max_extra: tokens that a translation could have more than its source; None for what needs
+            no search, and in records that do not say: the paper's.
+    """
+
+    split: str
+    protocol: str
+    value: float
+    signature: str
+    beam: int | None = None
+    alpha: float | None = None
+    alpha_chosen_on: str = ""
+    max_extra: int | None = None
+
+    @property
+    def limit(self) -> int:
+        """`max_extra`, and the paper's where the record does not say."""
+        return MAX_EXTRA if self.max_extra is None else self.max_extra
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The searches between which one was chosen, for the scores of one test set.
+
+    Attributes:
+        split: the test set that the chosen search is for.
+        beam: the beam size of all of them.
+        chosen_on: the split on which they were compared.
+        protocol: how they were scored there.
+        tried: every length penalty of the grid, with each limit, and its score.
+    """
+
+    split: str
+    beam: int
+    chosen_on: str
+    protocol: str
+    tried: tuple[TriedSearch, ...]
+
+    @property
+    def best(self) -> tuple[TriedSearch, ...]:
+        """The search with the highest score; several, if their recorded scores are equal."""
+        highest = max(one.score for one in self.tried)
+        return tuple(one for one in self.tried if one.score == highest)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One translation of ours with its source, and what is wrong with it, in words."""
+
+    line: int
+    source: str
+    ours: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """One folder of results/; the fields are run.json's, with the other files beside them.
+
+    Attributes:
+        name: the folder's name.
+        title: for a reader.
+        status: "finished", "interrupted" or "failed". Failures are kept.
+        command: the command that made it, as it was typed.
+        configuration: config.json of the run: model, training.
+        seeds: every seed by what it fixes.
+        data: the corpus: name, files with their SHA-256 and numbers of lines.
+        code_version: commit, and whether files were changed on top of it.
+        hardware: processor, cores, memory.
+        software: versions by name.
+        cost: process_cpu_seconds, wall_seconds, steps, parameters.
+        what_went_badly: sentences.
+        metrics: the curve, one dictionary a line of metrics.jsonl.
+        scores: from scores.json.
+        examples: from examples.json, a handful.
+        examples_chosen: how they were chosen.
+        evaluation_commands: the commands that gave the scores.
+        settings_chosen: how the settings were chosen, for beside the scores; "" if nothing is said.
+        tuning: from tuning.json, how each length penalty was chosen. Older records lack it.
+    """
+
+    name: str
+    title: str
+    status: str
+    command: str
+    configuration: dict[str, Any]
+    seeds: dict[str, int]
+    data: dict[str, Any]
+    code_version: dict[str, Any]
+    hardware: dict[str, Any]
+    software: dict[str, str]
+    cost: dict[str, float]
+    what_went_badly: list[str]
+    evaluation_commands: list[str]
+    settings_chosen: str = ""
+    metrics: tuple[dict[str, Any], ...] = ()
+    scores: tuple[RecordedScore, ...] = ()
+    examples: tuple[Example, ...] = ()
+    examples_chosen: str = ""
+    tuning: tuple[Tuning, ...] = ()
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """The lines of the curve of one kind: "train" or "valid"."""
+        return [line for line in self.metrics if line.get("event") == kind]
+
+    def score(self, split: str, protocol: str, beam: int | None = None) -> RecordedScore | None:
+        """The figure of one test set and protocol, the best if several searches were scored.
+
+        With `beam`, that of this search alone.
+        """
+        found = [
+            score
+            for score in self.scores
+            if (score.split, score.protocol) == (split, protocol) and beam in (None, score.beam)
+        ]
+        return max(found, key=lambda s: s.value, default=None)
+
+
+FILE_FIELDS = tuple(
+    field.name
+    for field in fields(RecordedRun)
+    if field.name not in ("metrics", "scores", "examples", "examples_chosen", "tuning")
+)
+OPTIONAL_FIELDS = ("settings_chosen",)
+
+
+def load_run_record(folder: Path) -> RecordedRun:
+    """Read one record.
+
+    Raises:
+        WorkError: if a file is missing or damaged, or run.json lacks a field.
+    """
+    values = _read_json(folder / "run.json")
+    if missing := [name for name in FILE_FIELDS if name not in (*values, *OPTIONAL_FIELDS)]:
+        raise WorkError(
+            f"{folder / 'run.json'} lacks {', '.join(missing)}: a recorded run needs every field "
+            "of results/README.md."
+        )
+    if unknown := sorted(set(values) - set(FILE_FIELDS)):
+        raise WorkError(f"{folder / 'run.json'} has unknown fields: {', '.join(unknown)}.")
+    examples = _read_json(folder / "examples.json", {"chosen": "", "examples": []})
+    try:
+        return RecordedRun(
+            **values,
+            metrics=tuple(_read_lines(folder / "metrics.jsonl")),
+            scores=tuple(
+                RecordedScore(**entry) for entry in _read_json(folder / "scores.json", [])
+            ),
+            examples=tuple(Example(**entry) for entry in examples["examples"]),
+            examples_chosen=examples["chosen"],
+            tuning=tuple(
+                Tuning(**{**entry, "tried": tuple(TriedSearch(**one) for one in entry["tried"])})
+                for entry in _read_json(folder / "tuning.json", [])
+            ),
+        )
+    except (TypeError, KeyError) as error:
+        raise WorkError(f"{folder} is damaged or not ours: {error}.") from error
+
+
+def load_run_records(results: Path = RESULTS) -> list[RecordedRun]:
+    """Every record, by name."""
+    return [load_run_record(path.parent) for path in sorted(results.glob("*/run.json"))]
+
+
+def problems_of_run(run: RecordedRun, parse: Callable[[str], object], where: str = "") -> list[str]:
+    """What is wrong with a record, a sentence each.
+
+    Args:
+        parse: reads a command line as the program does; raises ValueError if it cannot.
+        where: the record's folder for the messages; results/NAME by default.
+    """
+    where = where or f"results/{run.name}"
+    problems = []
+    if run.status not in STATUSES:
+        problems.append(f"{where}: the status {run.status!r} is none of {', '.join(STATUSES)}.")
+    for command in (run.command, *run.evaluation_commands):
+        try:
+            parse(command)
+        except ValueError as error:
+            problems.append(f"{where}: the command {command!r} is no longer understood ({error}).")
+    if run.status != "finished" and not run.what_went_badly:
+        problems.append(f"{where} is {run.status} and does not say what went badly.")
+    if run.status == "finished":
+        if not run.metrics:
+            problems.append(f"{where} has no curve: metrics.jsonl is missing or empty.")
+        if not run.scores:
+            problems.append(f"{where} has no scores: scores.json is missing or empty.")
+    if not run.code_version.get("commit"):
+        problems.append(f"{where}: code_version does not name the commit.")
+    if not _checksums(run.data):
+        problems.append(f"{where}: data names no file with its sha256 and no seed of its making.")
+    for key in ("process_cpu_seconds", "wall_seconds"):
+        if run.status == "finished" and not run.cost.get(key):
+            problems.append(f"{where}: cost does not say {key}.")
+    problems += [problem for score in run.scores for problem in _score_problems(where, score)]
+    problems += [problem for tuning in run.tuning for problem in _tuning_problems(run, tuning)]
+    return problems
+
+
+def _tuning_problems(run: RecordedRun, tuning: Tuning) -> list[str]:
+    name = f"results/{run.name}: the length penalty for {tuning.split}, beam {tuning.beam},"
+    if not tuning.tried:
+        return [f"{name} was chosen among none: tuning.json lists no alpha."]
+    used = {
+        # A greedy search has no alpha: only its limit was chosen.
+        (score.alpha, score.limit)
+        for score in run.scores
+        if (score.split, score.beam) == (tuning.split, tuning.beam)
+    }
+    if not used:
+        return [f"{name} was chosen for scores that are not in scores.json."]
+    best = tuning.best
+    return [
+        f"{name} is {_in_words(alpha, extra)}, but {_in_words(best[0].alpha, best[0].max_extra)} "
+        f"scored best on {tuning.chosen_on}."
+        for alpha, extra in sorted(used, key=str)
+        if not any(one.max_extra == extra and alpha in (None, one.alpha) for one in best)
+    ]
+
+
+def _in_words(alpha: float | None, max_extra: int) -> str:
+    """ "1.6", "1.6, at most source + 10 tokens", "greedy"."""
+    return ("greedy" if alpha is None else str(alpha)) + other_limit(max_extra)
+
+
+def _score_problems(where: str, score: RecordedScore) -> list[str]:
+    name = f"{where}: the {score.protocol} score of {score.split}"
+    problems = []
+    if not score.signature:
+        problems.append(f"{name} has no signature.")
+    if score.protocol in BLEU_PROTOCOLS and "version:" not in score.signature:
+        problems.append(f"{name}: its signature {score.signature!r} is not sacreBLEU's.")
+    if score.protocol in PROTOCOLS:
+        if score.beam is None:
+            problems.append(f"{name} does not say with which beam.")
+        elif score.beam > 1 and not score.alpha_chosen_on:
+            problems.append(f"{name} does not say where its length penalty was chosen.")
+    if score.alpha_chosen_on == score.split:
+        problems.append(f"{name}: its length penalty was chosen on the test set itself.")
+    return problems
+
+
+def _checksums(data: dict[str, Any]) -> bool:
+    """Whether `data` holds a checksum, at any depth, or the seed of a generated corpus."""
+    if any(key in data for key in ("sha256", "seed")):
+        return True
+    return any(_checksums(value) for value in data.values() if isinstance(value, dict))
+
+
+def _read_json(path: Path, default: Any = None) -> Any:
+    if default is not None and not path.exists():
+        return default
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise WorkError(f"{path} is missing: see results/README.md.") from error
+    except ValueError as error:
+        raise WorkError(f"{path} is not JSON: {error}.") from error
+
+
+def _read_lines(path: Path) -> Sequence[dict[str, Any]]:
+    if not path.exists():
+        return []
+    try:
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
+    except ValueError as error:
+        raise WorkError(f"{path} has a line that is not JSON: {error}.") from error
