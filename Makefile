@@ -101,7 +101,7 @@ check: setup
 
 test-code: setup node_modules/.installed
 	@echo "== Code and exercises"
-	@$(RUN) -m pytest -n $(WORKERS) --dist loadscope tests --ignore tests/test_site.py $(if $(DATA_DIR),--data-dir=$(DATA_DIR))
+	@$(RUN) -m pytest -n $(WORKERS) --dist loadscope tests --ignore tests/book/test_site.py $(if $(DATA_DIR),--data-dir=$(DATA_DIR))
 
 # Twice, because a notebook that passes once may have been lucky.
 test-notebooks: setup
@@ -114,7 +114,7 @@ browser: setup
 
 test-site: book browser
 	@echo "== The built site in a browser"
-	@$(RUN) -m pytest -n $(WORKERS) --dist load tests/test_site.py
+	@$(RUN) -m pytest -n $(WORKERS) --dist load tests/book/test_site.py
 
 # --- upkeep -------------------------------------------------------------------------------------
 

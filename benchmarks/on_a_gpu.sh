@@ -18,7 +18,7 @@ part() {  # NAME COMMAND...: its output goes to FOLDER/NAME.log
   "${@:2}" > >(tee "$out/$1.log") 2>&1 || echo "== $1 failed; see $out/$1.log" >&2
 }
 
-part tests python -m pytest -q -p no:cacheprovider tests/test_on_gpu.py
+part tests python -m pytest -q -p no:cacheprovider tests/fast/test_on_gpu.py
 part peers annotated-transformer benchmark training --device cuda --precisions bf16 \
   --peers torch marian --compile torch --rounds 5
 part ladder annotated-transformer benchmark ladder --device cuda --rounds 3 --out "$out/ladder.jsonl"

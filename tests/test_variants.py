@@ -20,7 +20,7 @@ from annotated_transformer.inspection import recording_attention
 from annotated_transformer.training import load_run
 from annotated_transformer.transformer import Transformer
 from annotated_transformer.variants import AdditiveAttention, DotProductAttention
-from test_decoding import EOS, MAX_EXTRA, PAD, some_sources, toy_model
+from toy_search import EOS, MAX_EXTRA, PAD, some_sources, toy_model
 
 # What `train` is told, and the field of the configuration that it changes.
 VARIANTS: dict[str, dict[str, Any]] = {

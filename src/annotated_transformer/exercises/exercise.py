@@ -10,7 +10,7 @@ Each topic is a package (`content/attention/`, `content/masks/`) with one module
   looked at only when everything else is right.
 * **Mistakes** are complete wrong implementations with the same signature. Each must give, on at
   least one case, something else than the reference, and over all cases something else than every
-  other mistake. `tests/test_exercises_mutation.py` checks both for every exercise.
+  other mistake. `tests/exercises/test_exercises_mutation.py` checks both for every exercise.
 * **Alternatives** are at least two correct implementations written differently.
 * Functions that return named answers (`answer() -> dict`) have no cases: the reference returns
   the expected dictionary and a mistake returns a dictionary of one or more wrong values, for the

@@ -1,7 +1,7 @@
 """One visual language: a colour, a letter and a marker for each role, and one matplotlib style.
 
 The palette was chosen by a search: at least 4.5 : 1 against the page and apart from each other
-under simulated protanopia, deuteranopia and tritanopia (``tests/test_figures.py`` measures both).
+under simulated protanopia, deuteranopia and tritanopia (``test_figures.py`` measures both).
 A role is never told by colour alone: it always comes with its letter or its marker.
 """
 

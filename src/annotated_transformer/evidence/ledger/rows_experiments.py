@@ -46,10 +46,15 @@ TRAINING_ROWS = (
         RECOMPUTED,
         numbers.operations_of_a_step,
         chapter=BASE_MODEL,
-        test="tests/test_benchmark_counting.py::test_the_papers_step",
+        test="tests/benchmark/test_benchmark_counting.py::test_the_papers_step",
         missing=f"The training itself: {BASE_COST}",
     ),
-    Row(("s5_1.batching",), EXACT, numbers.batches_by_length, test="tests/test_data_batching.py"),
+    Row(
+        ("s5_1.batching",),
+        EXACT,
+        numbers.batches_by_length,
+        test="tests/data/test_data_batching.py",
+    ),
     Row(
         ("s5_2.hardware", "s5_2.base_steps", "s5_2.base_step_s", "s5_2.base_time"),
         RECOMPUTED,

@@ -1,0 +1,325 @@
+"""The built site, as a reader meets it: every page, two widths, light and dark, mouse or keyboard.
+
+`make test` builds the site first; without a built site, or without a Chromium, these are skipped.
+"""
+
+import functools
+import gzip
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlparse
+
+import pytest
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from browser import HOW_TO_GET_ONE, launch
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "_build" / "html"
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+PAGES = sorted(
+    path.relative_to(SITE).as_posix()
+    for path in SITE.rglob("*.html")
+    if "_static" not in path.relative_to(SITE).parts
+)
+# The page at the root only leads on to the first page of the book.
+READ = [page for page in PAGES if page != "index.html"]
+CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+
+if not PAGES:
+    pytest.skip("the site is not built: run `make book` first", allow_module_level=True)
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Where a server of this test run shows the site."""
+    handler = functools.partial(QuietHandler, directory=str(SITE))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = launch(playwright)
+        if chromium is None:
+            pytest.skip(HOW_TO_GET_ONE)
+        yield chromium
+        chromium.close()
+
+
+class Visit:
+    """One page open in the browser, with everything it asked for and everything that went wrong."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.page: Page = context.new_page()
+        self.elsewhere: list[str] = []
+        self.errors: list[str] = []
+        own = urlparse(url).netloc
+        self.page.on("request", lambda r: self.note_request(r.url, own))
+        self.page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.on(
+            "response", lambda r: self.errors.append(f"{r.status} {r.url}") if not r.ok else None
+        )
+        self.page.goto(url)
+        self.settle()
+
+    def note_request(self, url: str, own: str) -> None:
+        parts = urlparse(url)
+        if parts.scheme not in ("data", "blob") and parts.netloc != own:
+            self.elsewhere.append(url)
+
+    def settle(self) -> None:
+        """Wait for the formulas, open every fold, walk down the page so that all is drawn."""
+        self.page.wait_for_function(
+            "!document.querySelector('.math') || "
+            "(window.MathJax?.startup?.promise && MathJax.startup.promise.then(() => true))"
+        )
+        folds = "document.querySelectorAll('article details').forEach(fold => { fold.open = true })"
+        self.page.evaluate(folds)  # what is folded is read too
+        drawn = "figure => { figure.scrollIntoView(); return figure.dataset.drawn }"
+        for figure in self.page.locator(".plotly-figure").element_handles():
+            self.page.wait_for_function(drawn, arg=figure)
+        # page.js marks what scrolls a tenth of a second later. The page's own clock is asked, where
+        # that comes first however late both are.
+        self.page.evaluate("new Promise(done => setTimeout(done, 250))")
+
+    def violations(self, only_colours: bool = False) -> list[str]:
+        """What axe-core finds, one line a place."""
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        options: dict[str, object] = {"resultTypes": ["violations"]}
+        if only_colours:
+            options["runOnly"] = ["color-contrast", "link-in-text-block"]
+        found = self.page.evaluate("options => axe.run(options)", options)["violations"]
+        return [f"{v['id']}: {n['html'][:160]}" for v in found for n in v["nodes"]]
+
+
+def open_page(browser: Browser, url: str, width: int = 1280, scheme: str = "light") -> Visit:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if scheme == "dark" else "light",
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(120_000)  # a crowded machine is no fault of a page
+    return Visit(context, url)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+@pytest.mark.parametrize("name", READ)
+def test_page(browser: Browser, address: str, name: str, width: int, scheme: str) -> None:
+    visit = open_page(browser, f"{address}/{name}", width, scheme)
+    page = visit.page
+    try:
+        assert visit.elsewhere == [], "requests to another host"
+        assert visit.errors == [], "errors in the console"
+        assert page.evaluate("document.documentElement.dataset.theme") == scheme
+        if page.locator("article .math").count():
+            assert page.locator("mjx-container").count(), "no formula is drawn"
+        assert page.locator("mjx-merror, [data-mjx-error]").count() == 0, "a formula is wrong"
+        broken = "[...document.images].filter(i => !i.naturalWidth).map(i => i.src)"
+        assert page.evaluate(broken) == [], "pictures that do not show"
+        excess = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert excess <= 0, f"the page scrolls sideways by {excess} px"
+        # The dark page is the light page in other colours, so only these are looked at again.
+        assert visit.violations(only_colours=scheme == "dark") == []
+    finally:
+        page.context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PAGES)
+def test_page_opens_from_a_folder(browser: Browser, name: str) -> None:
+    visit = open_page(browser, (SITE / name).as_uri(), 390, "dark")
+    try:
+        assert visit.elsewhere == []
+        assert visit.errors == []
+    finally:
+        visit.page.context.close()
+
+
+def focused(page: Page) -> str:
+    """What the keyboard is at: its tag, classes and words."""
+    return str(
+        page.evaluate(
+            "(e => `${e.tagName} ${e.className} ${e.getAttribute('aria-label') || ''} "
+            "${e.textContent.trim().slice(0, 40)}`)(document.activeElement)"
+        )
+    )
+
+
+def tab_to(page: Page, wanted: str, limit: int = 80) -> None:
+    """Press Tab until the focus is on something that says ``wanted``."""
+    for _ in range(limit):
+        page.keyboard.press("Tab")
+        if wanted in focused(page):
+            return
+    pytest.fail(f"{wanted!r} was not reached with {limit} presses of Tab")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", CHAPTERS[:1])
+def test_keyboard_alone(browser: Browser, address: str, name: str) -> None:
+    page = open_page(browser, f"{address}/{name}").page
+    try:
+        page.keyboard.press("Tab")
+        assert "Skip to main content" in focused(page)
+        page.keyboard.press("Enter")
+        assert page.url.endswith("#main-content")
+
+        page.reload()
+        tab_to(page, "search-button")
+        page.keyboard.press("Enter")
+        assert page.locator("dialog[open] input[type=search]").evaluate(
+            "e => e === document.activeElement"
+        )
+        page.keyboard.press("Escape")
+        assert page.locator("dialog[open]").count() == 0
+
+        tab_to(page, "reference internal")  # the chapters
+        tab_to(page, "theme-switch-button")
+        before = page.evaluate("document.documentElement.dataset.mode")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.documentElement.dataset.mode") != before
+    finally:
+        page.context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", CHAPTERS[:1])
+def test_phone_keyboard_opens_the_chapters(browser: Browser, address: str, name: str) -> None:
+    page = open_page(browser, f"{address}/{name}", 390).page
+    try:
+        tab_to(page, "primary-toggle")
+        page.keyboard.press("Enter")
+        page.locator(".bd-docs-nav a.reference").first.wait_for(state="visible")
+    finally:
+        page.context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_folds_and_sliders_work_with_keys(browser: Browser, address: str, name: str) -> None:
+    page = open_page(browser, f"{address}/{name}").page
+    try:
+        fold = page.locator("article details").first
+        fold.locator("summary").first.focus()
+        page.keyboard.press("Enter")
+        assert not fold.evaluate("fold => fold.open")
+        page.keyboard.press("Enter")
+        assert fold.evaluate("fold => fold.open")
+        for slider in page.locator(".plotly-figure input[type=range]").all():
+            shown = slider.locator("xpath=following-sibling::output")
+            before = shown.inner_text()
+            slider.focus()
+            page.keyboard.press("Home" if slider.input_value() != "0" else "ArrowRight")
+            assert shown.inner_text() != before
+    finally:
+        page.context.close()
+
+
+@pytest.mark.browser
+def test_figures_follow_the_page_from_light_to_dark(browser: Browser, address: str) -> None:
+    for name in CHAPTERS:
+        page = open_page(browser, f"{address}/{name}").page
+        if page.locator(".plotly-figure").count():
+            break
+        page.context.close()
+    else:
+        pytest.fail("no chapter has a figure to touch")
+    try:
+        colour = "getComputedStyle(document.querySelector('.plotly-figure svg text')).fill"
+        before = page.evaluate(colour)
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        page.wait_for_function(f"{colour} !== {before!r}")
+    finally:
+        page.context.close()
+
+
+@pytest.mark.browser
+def test_search_finds_a_word(browser: Browser, address: str) -> None:
+    visit = open_page(browser, f"{address}/search.html?q=attention")
+    try:
+        visit.page.locator("#search-results li a").first.wait_for()
+        assert visit.elsewhere == []
+        assert visit.errors == []
+    finally:
+        visit.page.context.close()
+
+
+@pytest.mark.browser
+def test_the_first_page_is_light(browser: Browser, address: str) -> None:
+    """What the first view loads stays at about a megabyte as servers send it, compressed."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    sizes: dict[str, int] = {}
+    page.on("response", lambda r: sizes.update({r.url: len(gzip.compress(r.body()))}))
+    try:
+        page.goto(f"{address}/book/index.html", wait_until="networkidle")
+        assert sum(sizes.values()) < 1_200_000, sizes
+    finally:
+        context.close()
+
+
+# --- without a browser ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "article img",
+        "article .math",
+        "article details > summary",
+        "a[href]",
+        ".plotly-figure script",
+    ],
+)
+def test_what_is_looked_at_on_every_page_stands_on_some(what: str) -> None:
+    """A page without a picture passes; were there none at all, nothing would have been tested."""
+    assert any(soup(SITE / name).select_one(what) for name in PAGES)
+
+
+@functools.cache
+def soup(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+
+
+def anchors(path: Path) -> set[str]:
+    return {str(tag["id"]) for tag in soup(path).find_all(id=True)}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_inside_the_book_leads_somewhere(name: str) -> None:
+    here = SITE / name
+    dead = []
+    for link in soup(here).find_all("a", href=True):
+        href = str(link["href"])
+        if urlparse(href).scheme or href.startswith("//"):
+            continue
+        target, fragment = urldefrag(unquote(href))
+        path = (here.parent / target.split("?")[0]).resolve() if target else here
+        wanted = fragment and path.suffix == ".html"
+        if not path.exists() or (wanted and fragment not in anchors(path)):
+            dead.append(href)
+    assert dead == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_picture_says_what_it_shows(name: str) -> None:
+    pictures = soup(SITE / name).select("article img")
+    without = [str(p.get("src")) for p in pictures if not str(p.get("alt", "")).strip()]
+    paths = [str(p["alt"]) for p in pictures if str(p.get("alt", "")).endswith((".png", ".svg"))]
+    assert without == []
+    assert paths == [], "a file's name is no description: set mystnb.image.alt in the cell"
