@@ -3,11 +3,13 @@
 #   CPU_ONLY=1           on a machine without a GPU: PyTorch's smaller CPU build
 #   NEWEST=1             the newest releases that pyproject.toml allows, instead of the lock
 #   DATA_DIR=FOLDER      real corpora for the tests that can use them (they are skipped without)
+#   BASE=COMMIT          what `make quick` compares with
 
 VENV ?= .venv
 PORT ?= 8000
-WORKERS ?= 2
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(8, os.cpu_count() or 2))")
 DATA_DIR ?=
+BASE ?=
 
 ifeq ($(OS),Windows_NT)
 PYTHON ?= python
@@ -26,18 +28,22 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 BOOK := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* book/_templates/* \
         book/_templates/*/* book/_extensions/*) $(NOTEBOOKS)
 
-# Two workers share the machine with each other: one thread each is faster than two that fight.
+# The workers share the machine with each other: one thread each is faster than several that fight.
 # What the tests solve is not what the reader has solved.
-test-code test-notebooks test-site: export OMP_NUM_THREADS ?= 1
-test-code test-notebooks test-site: export ANNOTATED_TRANSFORMER_PROGRESS = _build/test-progress.json
+TESTS := quick test-code test-code-all test-notebooks test-notebooks-again test-site
+$(TESTS): export OMP_NUM_THREADS ?= 1
+$(TESTS): export ANNOTATED_TRANSFORMER_PROGRESS = _build/test-progress.json
+PYTEST := $(RUN) -m pytest -n $(WORKERS)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup book test check test-code test-notebooks test-site browser serve lab address lock clean
+.PHONY: help setup book quick test test-all check $(TESTS) browser serve lab address lock clean
 
 help:
 	@echo "make book      set up and build the site into _build/html"
-	@echo "make test      set up and run every test: code, exercises, notebooks, site"
+	@echo "make quick     style, types and the tests of what a change touches: two minutes"
+	@echo "make test      all that a change can break: code, exercises, notebooks, site"
+	@echo "make test-all  that and the slow ones: nightly, and before something is called done"
 	@echo "make serve     the built site at http://127.0.0.1:$(PORT)/"
 	@echo "make lab       the notebooks in JupyterLab"
 	@echo "make address URL=https://OWNER.github.io/REPOSITORY/    where the book is published"
@@ -90,8 +96,15 @@ address: setup
 
 # --- the tests ----------------------------------------------------------------------------------
 
+quick: check
+	@echo "== What the change touches"
+	@$(RUN) tools/quick.py "$(BASE)" $(WORKERS)
+
 test: check test-code test-notebooks test-site
 	@echo "Everything passed."
+
+test-all: check test-code-all test-notebooks test-notebooks-again test-site
+	@echo "Everything passed, the slow tests too."
 
 check: setup
 	@echo "== Style and types"
@@ -99,22 +112,31 @@ check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+CODE := --dist loadscope tests --ignore tests/book/test_site.py $(if $(DATA_DIR),--data-dir=$(DATA_DIR))
+
 test-code: setup node_modules/.installed
 	@echo "== Code and exercises"
-	@$(RUN) -m pytest -n $(WORKERS) --dist loadscope tests --ignore tests/book/test_site.py $(if $(DATA_DIR),--data-dir=$(DATA_DIR))
+	@$(PYTEST) -m "not slow" $(CODE)
 
-# Twice, because a notebook that passes once may have been lucky.
+test-code-all: setup node_modules/.installed
+	@echo "== Code and exercises, the slow tests too"
+	@$(PYTEST) $(CODE)
+
 test-notebooks: setup
-	@echo "== Every notebook, strictly, twice"
-	@$(if $(NOTEBOOKS),$(RUN) -m pytest -n $(WORKERS) $(NBVAL) $(NOTEBOOKS),echo "no notebooks yet")
-	@$(if $(NOTEBOOKS),$(RUN) -m pytest -n $(WORKERS) $(NBVAL) $(NOTEBOOKS))
+	@echo "== Every notebook, strictly"
+	@$(PYTEST) $(NBVAL) $(NOTEBOOKS)
+
+# A notebook that passes once may have been lucky.
+test-notebooks-again: test-notebooks
+	@echo "== Every notebook, strictly, once more"
+	@$(PYTEST) $(NBVAL) $(NOTEBOOKS)
 
 browser: setup
 	@$(RUN) tools/browser.py
 
 test-site: book browser
 	@echo "== The built site in a browser"
-	@$(RUN) -m pytest -n $(WORKERS) --dist load tests/book/test_site.py
+	@$(PYTEST) --dist load tests/book/test_site.py
 
 # --- upkeep -------------------------------------------------------------------------------------
 

@@ -136,6 +136,7 @@ def test_only_this_package_has_the_allocator_of_train(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_compiled_peer_takes_the_same_steps(split: EncodedSplit) -> None:
     torch.compiler.reset()
     losses = []

@@ -289,7 +289,12 @@ def test_command_prints_one_object(monkeypatch, capfd):
 
 @pytest.mark.parametrize(
     ("policy", "threads", "warned"),
-    [("", "2", True), ("passive", "2", True), ("active", "2", False), ("", "1", False)],
+    [
+        ("", "2", True),
+        ("active", "2", False),
+        pytest.param("passive", "2", True, marks=pytest.mark.slow),
+        pytest.param("", "1", False, marks=pytest.mark.slow),
+    ],
 )
 def test_threads_that_sleep_are_warned_of(monkeypatch, capfd, policy, threads, warned):
     before = torch.get_num_threads()

@@ -172,7 +172,14 @@ def nbval(notebook: Any, path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[] if path == NOTEBOOKS[2] else pytest.mark.slow)
+        for path in NOTEBOOKS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_altering_one_stored_number_fails(path: Path, tmp_path: Path) -> None:
     notebook = read(path)
     index, place = first_stored_number(notebook)

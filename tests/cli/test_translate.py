@@ -694,6 +694,7 @@ def test_progress_is_written_now_and_then_into_a_log(call, few, monkeypatch, cap
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_ten_thousand_lines_survive_being_killed_in_the_middle(run_dir, tmp_path):
     """In order, nothing lost, nothing twice."""
     words = ["a", "dog", "runs", ".", "two", "dogs", "run"]

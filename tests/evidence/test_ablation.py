@@ -345,6 +345,7 @@ def test_rows_are_run_recorded_and_not_run_again(tmp_path: Path) -> None:
     assert (runner.records / "base_s0" / "run.json").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_several_searches_of_one_model_are_scored_and_its_perplexity_stands_once(
     tmp_path: Path,
 ) -> None:
@@ -368,6 +369,7 @@ def test_several_searches_of_one_model_are_scored_and_its_perplexity_stands_once
         assert found.beam == beam
 
 
+@pytest.mark.slow
 def test_a_stopped_study_goes_on_and_gives_the_same_weights(tmp_path: Path) -> None:
     whole = small_runner(tmp_path / "whole", [])
     tasks = small_plan(steps=400).choose(None, None)
@@ -398,6 +400,7 @@ def test_a_stopped_study_goes_on_and_gives_the_same_weights(tmp_path: Path) -> N
     assert (whole.work / model).read_bytes() == (again.work / model).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_begin_does_not_end_the_others(tmp_path: Path) -> None:
     told: list[str] = []
     runner = small_runner(tmp_path, told)
@@ -440,6 +443,7 @@ def folder_of(path: Path, pairs: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_study_is_of_one_corpus(tmp_path: Path) -> None:
     def runner(pairs: int) -> Runner:
         folder = tmp_path / f"of_{pairs}"
@@ -474,6 +478,7 @@ def test_a_model_that_diverged_is_recorded_as_failed(tmp_path: Path) -> None:
     assert "no longer a number" in record.what_went_badly[0]
 
 
+@pytest.mark.slow
 def test_a_model_that_was_not_scored_has_no_record_and_is_scored_by_the_next_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -488,6 +493,7 @@ def test_a_model_that_was_not_scored_has_no_record_and_is_scored_by_the_next_com
     assert load_run_record(runner.records / task.name).scores
 
 
+@pytest.mark.slow
 def test_what_was_begun_with_other_settings_is_not_recorded(tmp_path: Path) -> None:
     told: list[str] = []
     runner = small_runner(tmp_path, told)

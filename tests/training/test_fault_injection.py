@@ -25,7 +25,16 @@ RECIPE = [
     *("--final", "best"),  # so that the best weights are saved too, and must survive
 ]
 MOMENTS = random.Random(2017)
-KILLS = 10  # of each kind
+KILLS, FIRST = 10, 2  # of each kind; the first are in `make test` too
+
+
+def some_moments() -> list[Any]:
+    """Shares of a run at which it is killed."""
+    shares = [MOMENTS.random() for _ in range(KILLS)]
+    return [
+        *shares[:FIRST],
+        *(pytest.param(share, marks=pytest.mark.slow) for share in shares[FIRST:]),
+    ]
 
 
 def train(run_dir: Path, *options: str) -> None:
@@ -129,7 +138,7 @@ def must_be_the_same(ours: Path, theirs: Path) -> None:
     assert not list(ours.rglob("*.unfinished"))
 
 
-@pytest.mark.parametrize("share", [MOMENTS.random() for _ in range(KILLS)])
+@pytest.mark.parametrize("share", some_moments())
 def test_killed_by_the_clock(finished: Path, tmp_path: Path, share: float) -> None:
     """At a random share of the time that the whole run takes."""
     run_dir = tmp_path / "run"
@@ -144,7 +153,7 @@ def test_killed_by_the_clock(finished: Path, tmp_path: Path, share: float) -> No
     must_be_the_same(run_dir, finished)
 
 
-@pytest.mark.parametrize("share", [MOMENTS.random() for _ in range(KILLS)])
+@pytest.mark.parametrize("share", some_moments())
 def test_killed_while_saving(finished: Path, tmp_path: Path, share: float) -> None:
     """At a random one of all the moments at which something is on its way to the disk."""
     events = int((finished.parent / "events").read_text("utf-8"))
