@@ -1,5 +1,8 @@
 """One optimizer step out of several batches (gradient accumulation), and clipping."""
 
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -19,7 +22,9 @@ from annotated_transformer.training.step import (
     add_gradients,
     count_tokens,
     parts_of_step,
+    start_gradients,
     steps_of_epoch,
+    update,
 )
 from toy_run import build_trainer, letters_corpus
 
@@ -268,3 +273,33 @@ def test_the_sum_of_norms_survives_a_stop(tmp_path, corpus):
 def test_a_bound_is_positive(value):
     with pytest.raises(ValueError, match="clip_norm"):
         TrainingConfig(steps=1, clip_norm=value)
+
+
+# --- to be read
+
+
+def test_a_plain_step_can_be_stepped_through_in_twelve_files(tmp_path, corpus):
+    """From a batch to new weights, with the default settings: section 3, the loss, the step."""
+    trainer = build_trainer(tmp_path, corpus)
+    split, parts = trainer.train_split, [Part(trainer.batches(0)[0], 0, 0)]
+    tokens, _ = count_tokens(split, parts)
+    batches = [make_batch(split, part.indices) for part in parts]
+    model, parameters = trainer.model.train(), list(trainer.model.parameters())
+    package = Path(sys.modules["annotated_transformer"].__file__).parent
+    called: set[str] = set()
+
+    def note(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and package in path.parents:
+            called.add(path.relative_to(package).as_posix())
+
+    before = [parameter.detach().clone() for parameter in parameters]
+    sys.setprofile(note)
+    try:
+        start_gradients(model, trainer.settings, split, parts, tokens, batches)
+        update(trainer.optimizer, parameters, 1e-3, trainer.settings.clip_norm)
+    finally:
+        sys.setprofile(None)
+    assert all((new != old).any() for new, old in zip(parameters, before, strict=True))
+    assert len(called) <= 12, sorted(called)
+    assert not [name for name in called if name.startswith("fast/")]

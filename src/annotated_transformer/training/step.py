@@ -1,4 +1,4 @@
-"""The gradient of one optimizer step, over as many batches as the step has (gradient accumulation).
+"""One optimizer step: its gradient, over as many batches as it has, and what Adam makes of it.
 
 A machine that cannot hold a batch of 25,000 tokens (section 5.1) takes it in several parts. The
 loss of each part is divided by the target tokens of all parts together, so that the gradients add
@@ -114,13 +114,33 @@ def start_gradients(
     if batches is None:
         batches = (make_batch(split, part.indices, model.config.pad_id) for part in parts)
     for part, batch in zip(parts, batches, strict=True):
-        if settings.accumulate > 1:
+        if settings.batch_tokens and settings.accumulate > 1:
             seed_dropout(settings.seed, part)
         loss = batch_loss(model, settings, batch, packed)
         mean_loss = loss / target_tokens
         mean_loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.detach())
     return losses
+
+
+def update(
+    optimizer: torch.optim.Optimizer, parameters: Sequence[Tensor], rate: float, clip: float | None
+) -> float:
+    """Let the optimizer take the step that the gradients ask for, and clear them.
+
+    Args:
+        rate: the learning rate of this step.
+        clip: a gradient whose norm over all weights is longer is shortened to this; None: none is.
+
+    Returns:
+        That norm; 0 where nothing is clipped.
+    """
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    norm = 0.0 if clip is None else float(torch.nn.utils.clip_grad_norm_(parameters, clip))
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return norm
 
 
 def batch_loss(

@@ -49,6 +49,7 @@ from annotated_transformer.training.step import (
     parts_of_step,
     steps_of_epoch,
     sum_of,
+    update,
 )
 from annotated_transformer.training.stopping import (
     best_validation,
@@ -265,18 +266,14 @@ class Trainer:
         """One optimizer step, on the gradient of all its parts."""
         state, parameters = self.state, list(self.model.parameters())
         rate = self.schedule.rate(state.step + 1, done)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
         target_tokens, tokens = count_tokens(self.train_split, parts)
         own = self.workers.share(parts)
         own_losses = self.gradients.start(self.train_split, own, target_tokens)
         self.workers.sum_gradients(parameters)
-        if self.settings.clip_norm is not None:
-            norm = float(torch.nn.utils.clip_grad_norm_(parameters, self.settings.clip_norm))
-            state.gradient_norm += norm
-            state.clipped += norm > self.settings.clip_norm
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        clip = self.settings.clip_norm
+        norm = update(self.optimizer, parameters, rate, clip)
+        state.gradient_norm += norm
+        state.clipped += clip is not None and norm > clip
         self.gradients.announce(self.train_split, self.workers.share(self.following))
         own_loss, own_cpu = sum_of(own_losses), process_cpu_seconds()
         loss, cpu_seconds = self.workers.sum_numbers([own_loss, own_cpu])
