@@ -17,7 +17,7 @@ from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb
 from transformers.models.llama.modeling_llama import LlamaMLP, repeat_kv
 
-from annotated_transformer.exercises import beyond
+from annotated_transformer.exercises.content import beyond
 from annotated_transformer.exercises.content.beyond.alibi_bias import alibi_bias
 from annotated_transformer.exercises.content.beyond.grouped_query_attention import (
     GROUPED_QUERY_ATTENTION,

@@ -9,7 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotated_transformer.exercises import grade, warmup
+from annotated_transformer.exercises import grade
+from annotated_transformer.exercises.content import warmup
 from annotated_transformer.exercises.content.warmup import predict_broadcast, view_or_transpose
 from annotated_transformer.exercises.content.warmup.pairwise_dot import pairwise_dot
 
