@@ -16,7 +16,6 @@ from transformers import DynamicCache, GPT2Config, GPT2LMHeadModel
 
 from annotated_transformer.exercises.content import decoding
 from annotated_transformer.exercises.content.decoding.average_checkpoints import average_checkpoints
-from annotated_transformer.exercises.content.decoding.beam_cases import CASES as BEAM_CASES
 from annotated_transformer.exercises.content.decoding.beam_search import BEAM_SEARCH, beam_search
 from annotated_transformer.exercises.content.decoding.cache_bytes import cache_bytes
 from annotated_transformer.exercises.content.decoding.cached_step import cached_attention_step
@@ -141,7 +140,7 @@ def test_a_beam_of_one_is_greedy_decoding(seed: int, max_len: int) -> None:
     assert beam_search(table, 1, max_len) == greedy[0].tolist()
 
 
-@pytest.mark.parametrize("case", BEAM_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", BEAM_SEARCH.cases, ids=lambda case: case.name)
 def test_no_case_of_beam_search_depends_on_a_tie(case: Case) -> None:
     """What is kept and what is not, the best of the pool and the second: far enough apart."""
     table, beam_size, max_len, *rest = _arguments(case)

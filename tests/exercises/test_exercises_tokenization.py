@@ -13,7 +13,6 @@ from torch.nn.utils.rnn import pad_sequence
 from annotated_transformer.exercises.content import tokenization
 from annotated_transformer.exercises.content.tokenization.bpe_encode import bpe_encode
 from annotated_transformer.exercises.content.tokenization.bpe_train import bpe_train
-from annotated_transformer.exercises.content.tokenization.merging import merge_pair
 from annotated_transformer.exercises.content.tokenization.pad_batch import pad_batch
 from annotated_transformer.exercises.content.tokenization.token_batches import token_batches
 from annotated_transformer.exercises.exercise import Exercise
@@ -50,6 +49,17 @@ def test_banks_and_alternatives_are_rich(exercise: Exercise) -> None:
         assert len(mistake.sentence.split()) <= 90, mistake.name
 
 
+def _merged(symbols: list[str], pair: tuple[str, str]) -> list[str]:
+    """Every occurrence of the pair joined, from left to right."""
+    merged: list[str] = []
+    for symbol in symbols:
+        if merged and (merged[-1], symbol) == pair:
+            merged[-1] += symbol
+        else:
+            merged.append(symbol)
+    return merged
+
+
 def _before_the_first_tie(corpus: dict[str, int], n_merges: int) -> list[str]:
     """The symbols that are clearly the most frequent: libraries settle ties in their own ways."""
     symbols = {word: [*word, END] for word in corpus}
@@ -62,7 +72,7 @@ def _before_the_first_tie(corpus: dict[str, int], n_merges: int) -> list[str]:
         if list(counts.values()).count(counts[pair]) > 1:
             break
         learned.append(pair[0] + pair[1])
-        symbols = {word: merge_pair(parts, pair) for word, parts in symbols.items()}
+        symbols = {word: _merged(parts, pair) for word, parts in symbols.items()}
     return learned
 
 

@@ -1,10 +1,12 @@
 """Which named mistake explains a candidate: the bank is run on the same cases and compared."""
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from annotated_transformer.exercises.exercise import Exercise, Mistake
+from annotated_transformer.exercises.bank import together
+from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
 from annotated_transformer.exercises.grader.compare import Tolerance, pairs, same, structure_problem
 from annotated_transformer.exercises.grader.ladder import Finding, Trial, climb, describe
 from annotated_transformer.exercises.grader.outcomes import Outcome, outcome_of
@@ -13,6 +15,7 @@ from annotated_transformer.exercises.grader.wordings import same_accident, same_
 
 Part = Callable[[Outcome, Outcome, Tolerance], bool]
 Place = tuple[int, int]  # of a case, and of a part of its outcome
+SECONDS_FOR_PAIRS = 1.5  # of processor time
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
 
 
@@ -86,8 +89,12 @@ class _Bank:
 
     def shares(self, mistake: int, trial: Trial) -> bool:
         """The mistake does on this case all that the candidate does."""
-        outcome = self.outcome(mistake, trial)
-        return all(part(outcome, trial.got, trial.tolerance) for part in PARTS)
+        return _same_outcome(self.outcome(mistake, trial), trial.got, trial.tolerance)
+
+    def does_the_same(self, function: Candidate, trial: Trial) -> bool:
+        """`shares` for a function that is no entry."""
+        outcome = outcome_of(self.exercise, trial.index, function, trial.got.dtype)
+        return _same_outcome(outcome, trial.got, trial.tolerance)
 
     def match(self, mistake: int) -> Match:
         evidence = unexplained = contradicted = 0
@@ -145,8 +152,10 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     """The bank entries that explain the candidate best, and what to say of them.
 
     First one that does exactly what the candidate does, of which few are left after one case that
-    is wrong; where there is none, two at once; else one that shares some of the wrong values, of
-    equally good ones one that explains what was found first.
+    is wrong; where there is none, two that do so when made together; then two of which each is seen
+    where the other does no harm; else one that shares some of the wrong values, of equally good
+    ones one that explains what was found first. Where every wrong case ends in an exception, one
+    that raises the same: whatever is wrong behind it has not been reached yet.
     """
     wrong = [trial for trial in trials if _deviation(trial)]
     right = [trial for trial in trials if not _deviation(trial)]
@@ -162,9 +171,11 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     if alike:
         return Diagnosis((named[alike[0]],), named[alike[0]].sentence, shown)
     if all(trial.got.failure for trial in wrong):
-        return None  # what follows wants a wrong value as evidence
+        return _raised_alike(bank, wrong, shown)  # what follows wants a wrong value as evidence
     if _like_no_other(bank, wrong):
         return None
+    if both := _made_together(bank, wrong, right, shown):
+        return both
     if two := _two_at_once(bank, wrong, shown):
         return two
     near = [
@@ -179,6 +190,82 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     best = max(convincing, key=lambda match: (match.score, number in match.explains))
     finding, rest = _shown_among(trials, shown, best.explains)
     return Diagnosis((best.mistake,), best.text + rest, finding)
+
+
+def _made_together(
+    bank: _Bank, wrong: Sequence[Trial], right: Sequence[Trial], shown: Finding
+) -> Diagnosis | None:
+    """Two mistakes that, made together, do exactly what the candidate does.
+
+    Cases isolate mechanisms, so that on some wrong case one of the two is usually seen alone. Those
+    that are come first, each with all that change a case which it leaves open; then pairs of which
+    neither is seen alone, for as long as a check may take.
+    """
+    begun = time.process_time()
+    number = range(len(bank.exercise.mistakes))
+    explained = {
+        one: {trial.index for trial in wrong if bank.shares_deviation(one, trial)} for one in number
+    }
+    seen = sorted((one for one in number if explained[one]), key=lambda one: -len(explained[one]))
+    tried: set[frozenset[int]] = set()
+    for one in (*seen, *(one for one in number if not explained[one])):
+        open_cases = [trial for trial in wrong if trial.index not in explained[one]] or list(right)
+        left_open = {trial.index for trial in open_cases}
+        others = [trial for trial in (*wrong, *right) if trial.index not in left_open]
+        for other in number:
+            pair = frozenset((one, other))
+            if one == other or pair in tried or not _changes_first(bank, other, open_cases):
+                continue
+            tried.add(pair)
+            function = together(*(bank.exercise.mistakes[each] for each in sorted(pair)))
+            if function is None:
+                continue
+            if time.process_time() - begun > SECONDS_FOR_PAIRS:
+                return None
+            if all(bank.does_the_same(function, trial) for trial in (*open_cases, *others)):
+                places = _wrong_places(wrong)
+                shared = [bank.alike(each)[0] & places for each in sorted(pair)]
+                return _said_of(bank, sorted(pair), shared, places, shown, surely=True)
+    return None
+
+
+def _changes_first(bank: _Bank, mistake: int, cases: Sequence[Trial]) -> bool:
+    """Does the mistake do harm on the first of these cases?"""
+    first = next(iter(cases), None)
+    return first is not None and not _same_outcome(
+        bank.outcome(mistake, first), first.expected, first.tolerance
+    )
+
+
+def _same_outcome(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
+    return all(part(one, other, tolerance) for part in PARTS)
+
+
+def _raised_alike(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagnosis | None:
+    """The mistake that raises what the candidate raises first, and on most of the cases."""
+
+    def shared(mistake: int) -> int:
+        return sum(_same_exception(bank.outcome(mistake, trial), trial.got) for trial in wrong)
+
+    number = shown.trial.index if shown.trial else wrong[0].index
+    first = next((trial for trial in wrong if trial.index == number), wrong[0])
+    raising = [
+        mistake
+        for mistake in range(len(bank.exercise.mistakes))
+        if _same_exception(bank.outcome(mistake, first), first.got)
+    ]
+    if not raising:
+        return None
+    found = bank.exercise.mistakes[max(raising, key=shared)]
+    return Diagnosis((found,), found.sentence, shown)
+
+
+def _same_exception(one: Outcome, other: Outcome) -> bool:
+    return (
+        one.failure is not None
+        and other.failure is not None
+        and same_to_the_number(one.failure, other.failure)
+    )
 
 
 def _like_no_other(bank: _Bank, wrong: Sequence[Trial]) -> bool:
@@ -217,6 +304,16 @@ def _shown_among(
     return found, f" On {first.trial.case.name} it raised {describe(raised)}" if raised else ""
 
 
+def _wrong_places(wrong: Sequence[Trial]) -> set[Place]:
+    """The values that are not what they should be."""
+    return {
+        (trial.index, part)
+        for trial in wrong
+        for part, same in enumerate(_equal_values(trial, trial.got, trial.expected))
+        if not same
+    }
+
+
 def _two_at_once(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     """Two mistakes of which one alone is seen wherever the other makes no difference.
 
@@ -224,12 +321,7 @@ def _two_at_once(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagnos
     that is put to the test at most places. Where both make a difference the result may be any: what
     neither explains is no proof against them, but then the text says "Perhaps".
     """
-    places = {
-        (trial.index, part)
-        for trial in wrong
-        for part, same in enumerate(_equal_values(trial, trial.got, trial.expected))
-        if not same
-    }
+    places = _wrong_places(wrong)
     raised = {trial.index for trial in wrong if trial.got.failure}
     seen = {
         mistake: bank.alike(mistake)
@@ -259,9 +351,13 @@ def _said_of(
     shared: Sequence[set[Place]],
     places: set[Place],
     shown: Finding,
+    surely: bool = False,
 ) -> Diagnosis:
-    """Both sentences, that of the mistake which is at work on the shown input first."""
-    left = {number for number, _ in places - shared[0] - shared[1]}
+    """Both sentences, that of the mistake which is at work on the shown input first.
+
+    surely: both were made together and did what the candidate does.
+    """
+    left = set() if surely else {number for number, _ in places - shared[0] - shared[1]}
     finding, rest = _shown_among(bank.trials, shown, {number for number, _ in places} - left)
     turned = _place_of(finding, places) not in shared[0]
     first, second = (bank.exercise.mistakes[m] for m in (reversed(two) if turned else two))

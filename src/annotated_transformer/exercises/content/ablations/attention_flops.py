@@ -2,9 +2,7 @@
 
 import torch
 
-from annotated_transformer.exercises.content.ablations.attention_flops_mistakes import (
-    mistakes_against,
-)
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
@@ -13,8 +11,9 @@ def attention_flops(n: int, d_model: int, n_heads: int) -> tuple[int, int]:
     projections = 4 * 2 * n * d_model * d_model  # W^Q, W^K, W^V, W^O: (n, d) times (d, d)
     scores = n_heads * 2 * n * n * d_k  # q k^T: (n, d_k) times (d_k, n) in every head
     averages = n_heads * 2 * n * n * d_k  # weights v: (n, n) times (n, d_k) in every head
-    # scores + averages = 4 n² d equal the projections' 8 n d² at n = 2 d, whatever n_heads is
-    return projections + scores + averages, 2 * d_model
+    operations = projections + scores + averages
+    length = 2 * d_model  # scores + averages = 4 n² d equal the projections' 8 n d² at n = 2 d
+    return operations, length
 
 
 def _by_one_formula(n: int, d: int, h: int) -> tuple[int, int]:
@@ -106,7 +105,7 @@ ATTENTION_FLOPS = Exercise(
         _sizes(100, 16, 2),
         _sizes(24, 12, 4),
     ),
-    mistakes=mistakes_against(attention_flops),
+    mistakes=page(__file__, attention_flops),
     alternatives=(
         _by_one_formula,
         _by_products,

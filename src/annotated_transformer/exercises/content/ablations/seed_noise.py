@@ -6,22 +6,47 @@ import statistics
 import numpy as np
 import torch
 
-from annotated_transformer.exercises.content.ablations.seed_noise_mistakes import mistakes_against
-from annotated_transformer.exercises.content.ablations.seed_noise_parts import SCORES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
+
+_SCORES: dict[str, tuple[list[float], list[float]]] = {
+    "two runs each": ([25.0, 26.0], [24.0, 24.4]),
+    "5 and 3 runs": ([25.3, 25.9, 25.1, 25.6, 25.7], [25.2, 25.4, 24.7]),
+    "3 and 6 runs, b ahead": ([24.1, 24.5, 24.2], [25.6, 25.1, 25.8, 25.2, 25.5, 25.0]),
+    "4 and 3 runs, much noise": ([20.0, 27.0, 24.0, 25.4], [21.2, 23.9, 25.2]),
+    "a little less than two errors": ([25.0, 25.6, 25.2, 25.8], [24.67, 25.17, 24.97]),
+    "a little more than two errors": ([27.1, 26.2, 26.9], [26.26, 26.36, 25.56, 25.76]),
+    "b ahead by less than an error": ([25.1, 25.7], [25.6, 25.3, 26.0, 25.2]),
+    "more than three errors": ([25.9, 25.7, 25.8, 25.9], [25.1, 25.6, 25.3]),
+    "a little less than three errors": (
+        [25.6, 25.5, 25.7, 26.1, 26.3, 26.0],
+        [25.4, 24.6, 24.7, 25.8, 25.1],
+    ),
+    "a little more than four errors": ([26.0, 25.8, 26.3, 26.1], [25.2, 25.7, 25.3, 25.6, 25.0]),
+    "a ahead by less than an error": ([25.4, 26.0, 25.3], [25.1, 25.7, 25.0]),
+    "equal means": ([25.5, 26.5], [25.25, 26.0, 26.75]),
+    "small differences between many runs": (
+        [25.82, 25.80, 25.83, 25.81, 25.84],
+        [25.74, 25.73, 25.76, 25.75],
+    ),
+    "9 runs that stray and 5 that do not": (
+        [25.0, 25.6, 25.3, 25.1, 25.5, 25.2, 25.4, 25.7, 24.9],
+        [24.87, 24.97, 24.92, 24.82, 25.02],
+    ),
+    "scores of a perfect toy task": ([99.0, 98.4, 98.9], [98.8, 99.0, 98.5, 98.3, 99.1]),
+}
 
 
 def seed_noise(scores_a: list[float], scores_b: list[float]) -> tuple[float, float, bool]:
-    def mean(scores: list[float]) -> float:
-        return sum(scores) / len(scores)
-
-    def variance_of_mean(scores: list[float]) -> float:
-        squares = sum((score - mean(scores)) ** 2 for score in scores)
-        return squares / (len(scores) - 1) / len(scores)  # sample variance over n
-
-    difference = mean(scores_a) - mean(scores_b)
-    standard_error = math.sqrt(variance_of_mean(scores_a) + variance_of_mean(scores_b))
-    return difference, standard_error, abs(difference) > 2 * standard_error
+    n_a, n_b = len(scores_a), len(scores_b)
+    mean_a, mean_b = sum(scores_a) / n_a, sum(scores_b) / n_b
+    difference = mean_a - mean_b
+    squares_a = sum((score - mean_a) ** 2 for score in scores_a)
+    squares_b = sum((score - mean_b) ** 2 for score in scores_b)
+    variance_a, variance_b = squares_a / (n_a - 1), squares_b / (n_b - 1)  # of one run
+    standard_error = math.sqrt(variance_a / n_a + variance_b / n_b)  # of the means
+    decided = abs(difference) > 2 * standard_error
+    return difference, standard_error, decided
 
 
 def _by_statistics(scores_a: list[float], scores_b: list[float]) -> tuple[float, float, bool]:
@@ -106,8 +131,8 @@ SEED_NOISE = Exercise(
         "or 0.2 BLEU between them decide nothing. With few runs even two standard errors are "
         "generous; a t-test asks for more."
     ),
-    cases=tuple(_case(name, *scores) for name, scores in SCORES.items()),
-    mistakes=mistakes_against(seed_noise),
+    cases=tuple(_case(name, *scores) for name, scores in _SCORES.items()),
+    mistakes=page(__file__, seed_noise),
     alternatives=(_by_statistics, _by_numpy, _by_torch, _by_all_pairs),
     starter=(
         "def seed_noise(scores_a, scores_b):\n"

@@ -6,19 +6,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.content.attention.scaled_dot_product_masks import MASK_MISTAKES
-from annotated_transformer.exercises.content.attention.scaled_dot_product_pairs import HIDDEN_PAIRS
-from annotated_transformer.exercises.content.attention.scaled_dot_product_results import (
-    OUTPUT_MISTAKES,
-    RETURN_MISTAKES,
-)
-from annotated_transformer.exercises.content.attention.scaled_dot_product_scores import (
-    SCALE_MISTAKES,
-    SCORE_MISTAKES,
-)
-from annotated_transformer.exercises.content.attention.scaled_dot_product_softmax import (
-    SOFTMAX_MISTAKES,
-)
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import (
     Call,
     Case,
@@ -42,7 +30,8 @@ def scaled_dot_product_attention(
     if mask is not None:
         nothing_allowed = ~mask.any(dim=-1, keepdim=True)  # its row is all NaN
         weights = weights.masked_fill(nothing_allowed, 0.0)
-    return weights @ v, weights  # (..., n_q, d_v), (..., n_q, n_k)
+    output = weights @ v  # (..., n_q, d_v)
+    return output, weights
 
 
 def _by_einsum(
@@ -384,15 +373,7 @@ SCALED_DOT_PRODUCT = Exercise(
             "else.",
         ),
     ),
-    mistakes=(
-        *SCALE_MISTAKES,
-        *SCORE_MISTAKES,
-        *SOFTMAX_MISTAKES,
-        *MASK_MISTAKES,
-        *OUTPUT_MISTAKES,
-        *RETURN_MISTAKES,
-        *HIDDEN_PAIRS,
-    ),
+    mistakes=page(__file__, scaled_dot_product_attention),
     alternatives=(
         _by_einsum,
         _by_fused_kernel,

@@ -6,15 +6,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.beyond.alibi_bias_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
 def alibi_bias(n_heads: int, n_q: int, n_k: int) -> Tensor:
-    i = torch.arange(1, n_heads + 1)
+    i = torch.arange(1, n_heads + 1)  # the heads are counted from 1
     slopes = 2.0 ** (-8 * i / n_heads)  # (n_heads,): the last is 2^-8
-    ahead = torch.arange(n_k)[None, :] - torch.arange(n_q)[:, None]  # (n_q, n_k): key - query
-    return slopes[:, None, None] * ahead.clamp(max=0)  # (n_heads, n_q, n_k): 0 or negative
+    query, key = torch.arange(n_q)[:, None], torch.arange(n_k)  # (n_q, 1), (n_k,)
+    back = (query - key).clamp(min=0)  # (n_q, n_k): how far back the key lies
+    return -slopes[:, None, None] * back  # (n_heads, n_q, n_k): 0 or negative
 
 
 def _by_signed_distance(n_heads: int, n_q: int, n_k: int) -> Tensor:
@@ -106,7 +107,7 @@ ALIBI_BIAS = Exercise(
         _case(2, 1, 1, "the diagonal: a query's own key loses nothing"),
         _case(2, 9, 9),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, alibi_bias),
     alternatives=(
         _by_signed_distance,
         _by_absolute_distance,

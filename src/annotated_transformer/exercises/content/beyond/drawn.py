@@ -8,7 +8,6 @@ from torch import Tensor
 
 from annotated_transformer.exercises.exercise import (
     Call,
-    Candidate,
     Case,
     Gradient,
     Stage,
@@ -57,8 +56,3 @@ def drawn(
         rtol=rtol,
         atol=atol,
     )
-
-
-def then(function: Candidate, change: Callable[[Any], Any]) -> Candidate:
-    """The function, with something done to its result."""
-    return lambda *args: change(function(*args))

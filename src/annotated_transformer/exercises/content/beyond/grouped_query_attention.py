@@ -6,24 +6,23 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.beyond.drawn import drawn
-from annotated_transformer.exercises.content.beyond.grouped_query_heads import HEAD_MISTAKES
-from annotated_transformer.exercises.content.beyond.grouped_query_masks import MASK_MISTAKES
-from annotated_transformer.exercises.content.beyond.grouped_query_scores import SCORE_MISTAKES
 from annotated_transformer.exercises.exercise import Case, Exercise, Gradient, Stage
 
 
 def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-    shared_by = q.size(1) // k.size(1)  # h // g query heads use one key/value head
-    k = k.repeat_interleave(shared_by, dim=1)  # (B, h, n_k, d): 0, 0, ..., 1, 1, ...
-    v = v.repeat_interleave(shared_by, dim=1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # (B, h, n_q, n_k)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, float("-inf"))
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)  # no key: zeros
-    return weights @ v  # (B, h, n_q, d)
+    h, g, d = q.size(1), k.size(1), q.size(-1)
+    keys = k.repeat_interleave(h // g, dim=1)  # (B, h, n_k, d): 0, 0, ..., 1, 1, ...
+    values = v.repeat_interleave(h // g, dim=1)
+    scores = q @ keys.mT / math.sqrt(d)  # (B, h, n_q, n_k)
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    visible = scores.masked_fill(~mask, float("-inf"))
+    shares = torch.softmax(visible, dim=-1)
+    weights = shares.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)  # no key: zeros
+    output = weights @ values  # (B, h, n_q, d)
+    return output
 
 
 def _by_fused_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -257,7 +256,7 @@ GROUPED_QUERY_ATTENTION = Exercise(
             stage="other",
         ),
     ),
-    mistakes=(*HEAD_MISTAKES, *SCORE_MISTAKES, *MASK_MISTAKES),
+    mistakes=page(__file__, grouped_query_attention),
     alternatives=(
         _by_fused_kernel,
         _by_groups,

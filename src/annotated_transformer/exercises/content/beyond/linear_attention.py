@@ -5,9 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.beyond.drawn import drawn
-from annotated_transformer.exercises.content.beyond.linear_others import OTHER_MISTAKES
-from annotated_transformer.exercises.content.beyond.linear_sums import SUM_MISTAKES
 from annotated_transformer.exercises.exercise import Case, Exercise, Gradient, Stage
 from annotated_transformer.exercises.grader.watching import result_and, shape_of
 
@@ -15,22 +14,25 @@ _LONG = 37  # n in the case that watches: no other axis is so long
 
 
 def linear_attention(phi_q: Tensor, phi_k: Tensor, v: Tensor) -> Tensor:
+    products = phi_k[..., :, None] * v[..., None, :]  # phi_k[j] v[j]^T (B, n, r, d)
+    state = products.cumsum(1)  # S at every position: key i is seen by query i
+    total = phi_k.cumsum(1)  # z at every position (B, n, r)
+    weighted = (phi_q[..., None] * state).sum(2)  # phi_q[i]^T S (B, n, d)
+    divisor = (phi_q * total).sum(-1, keepdim=True)  # phi_q[i]·z (B, n, 1)
+    return weighted / divisor
+
+
+def _position_by_position(phi_q: Tensor, phi_k: Tensor, v: Tensor) -> Tensor:
+    """A recurrent network: of the state, only the present one is kept."""
     state = phi_k.new_zeros(phi_k.size(0), phi_k.size(2), v.size(2))  # S (B, r, d)
     total = phi_k.new_zeros(phi_k.size(0), phi_k.size(2))  # z (B, r)
     rows = []
     for i in range(phi_q.size(1)):
-        state = state + phi_k[:, i, :, None] * v[:, i, None, :]  # key i is seen by query i
+        state = state + phi_k[:, i, :, None] * v[:, i, None, :]
         total = total + phi_k[:, i]
         weighted = torch.einsum("br,brd->bd", phi_q[:, i], state)
         rows.append(weighted / (phi_q[:, i] * total).sum(-1, keepdim=True))
-    return torch.stack(rows, dim=1)  # (B, n, d)
-
-
-def _by_running_sums(phi_q: Tensor, phi_k: Tensor, v: Tensor) -> Tensor:
-    states = (phi_k[..., :, None] * v[..., None, :]).cumsum(1)  # (B, n, r, d)
-    totals = phi_k.cumsum(1)
-    weighted = (phi_q[..., None] * states).sum(2)
-    return weighted / (phi_q * totals).sum(-1, keepdim=True)
+    return torch.stack(rows, dim=1)
 
 
 def _by_a_column_of_ones(phi_q: Tensor, phi_k: Tensor, v: Tensor) -> Tensor:
@@ -202,8 +204,8 @@ LINEAR_ATTENTION = Exercise(
             ),
         ),
     ),
-    mistakes=(*SUM_MISTAKES, *OTHER_MISTAKES),
-    alternatives=(_by_running_sums, _by_a_column_of_ones, _by_chunks, _by_prefixes),
+    mistakes=page(__file__, linear_attention),
+    alternatives=(_position_by_position, _by_a_column_of_ones, _by_chunks, _by_prefixes),
     starter=(
         "def linear_attention(phi_q, phi_k, v):\n"
         '    """phi_q, phi_k (B, n, r), v (B, n, d) -> causal, normalised (B, n, d).\n'

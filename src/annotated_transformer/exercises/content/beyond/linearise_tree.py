@@ -6,23 +6,24 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.exercises.content.beyond.linearise_back import BACK_MISTAKES
-from annotated_transformer.exercises.content.beyond.linearise_brackets import BRACKET_MISTAKES
-from annotated_transformer.exercises.content.beyond.linearise_words import WORD_MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 Tree = tuple[Any, ...]
 
 
 def linearise_tree(given: Any, words: list[str] | None = None) -> Any:
-    if words is None:  # a tree becomes its tokens
-        label, *children = given
+    def tokens_of(node: "Tree") -> list[str]:
+        label, *children = node
         if isinstance(children[0], str):  # a tag and its word
             return ["XX"]
-        inside = [token for child in children for token in linearise_tree(child)]
+        inside = [token for child in children for token in tokens_of(child)]
         return [f"({label}", *inside, f"){label}"]
 
-    word = iter(words)  # tokens and words become a tree
+    if words is None:
+        return tokens_of(given)
+
+    unused = iter(words)
     open_phrases: list[list[Any]] = [[]]  # each begins with its label; the first holds the root
     for token in given:
         if token.startswith("("):
@@ -31,7 +32,8 @@ def linearise_tree(given: Any, words: list[str] | None = None) -> Any:
             finished = tuple(open_phrases.pop())
             open_phrases[-1].append(finished)
         else:
-            open_phrases[-1].append((token, next(word)))  # ("XX", word)
+            leaf = token, next(unused)
+            open_phrases[-1].append(leaf)
     return open_phrases[0][0]
 
 
@@ -225,7 +227,7 @@ LINEARISE_TREE = Exercise(
         _tokens("of 'Stop and look'", LEFT),
         _back("of 'Stop and look' and its words", LEFT),
     ),
-    mistakes=(*BRACKET_MISTAKES, *WORD_MISTAKES, *BACK_MISTAKES),
+    mistakes=page(__file__, linearise_tree),
     alternatives=(_by_recursion, _by_a_list_of_things_to_do, _by_text),
     starter=(
         "def linearise_tree(tree, words=None):\n"

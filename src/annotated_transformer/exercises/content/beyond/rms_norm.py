@@ -4,14 +4,16 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.beyond.drawn import drawn
-from annotated_transformer.exercises.content.beyond.rms_norm_mistakes import MISTAKES
 from annotated_transformer.exercises.exercise import Exercise
 
 
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     mean_square = x.pow(2).mean(dim=-1, keepdim=True)  # (..., 1)
-    return x / torch.sqrt(mean_square + eps) * gain  # (..., d)
+    root = torch.sqrt(mean_square + eps)  # (..., 1)
+    normalised = x / root  # (..., d)
+    return normalised * gain  # (..., d)
 
 
 def _by_torch(x: Tensor, gain: Tensor, eps: float) -> Tensor:
@@ -139,7 +141,7 @@ RMS_NORM = Exercise(
             stage="other",
         ),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, rms_norm),
     alternatives=(_by_torch, _by_rsqrt, _by_norm, _by_rows, _by_numpy),
     starter=(
         "def rms_norm(x, gain, eps):\n"

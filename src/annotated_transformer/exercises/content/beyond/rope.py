@@ -3,23 +3,21 @@
 import torch
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.beyond.drawn import drawn
-from annotated_transformer.exercises.content.beyond.rope_layouts import LAYOUT_MISTAKES
-from annotated_transformer.exercises.content.beyond.rope_mistakes import (
-    ANGLE_MISTAKES,
-    OTHER_MISTAKES,
-)
 from annotated_transformer.exercises.exercise import Case, Exercise, Gradient, Stage
 
 
 def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     d = x.size(-1)
-    two_i = torch.arange(0, d, 2, dtype=torch.float64)  # (d / 2,): 0, 2, 4, ...
-    angles = positions[:, None] * base ** (-two_i / d)  # (n, d / 2)
+    i = torch.arange(d // 2, dtype=torch.float64)  # (d / 2,): the pairs 0, 1, 2, ...
+    rates = base ** (-2 * i / d)  # radians a position
+    angles = positions[:, None] * rates  # (n, d / 2)
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    first, second = x[..., 0::2], x[..., 1::2]  # (..., n, d / 2) each
-    rotated = (first * cos - second * sin, first * sin + second * cos)
-    return torch.stack(rotated, dim=-1).flatten(-2)  # the pairs side by side again
+    u, v = x[..., 0::2], x[..., 1::2]  # (..., n, d / 2) each
+    turned_u = u * cos - v * sin
+    turned_v = u * sin + v * cos
+    return torch.stack((turned_u, turned_v), dim=-1).flatten(-2)  # the pairs side by side again
 
 
 def _by_complex_numbers(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
@@ -193,7 +191,7 @@ ROPE = Exercise(
             atol=2e-5,
         ),
     ),
-    mistakes=(*LAYOUT_MISTAKES, *ANGLE_MISTAKES, *OTHER_MISTAKES),
+    mistakes=page(__file__, apply_rope),
     alternatives=(_by_complex_numbers, _by_turned_copy, _by_matrices, _by_filling),
     starter=(
         "def apply_rope(x, positions, base=10000.0):\n"

@@ -3,14 +3,17 @@
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.beyond.sliding_window_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
 def sliding_window_mask(n: int, window: int) -> Tensor:
-    query = torch.arange(n)[:, None]
-    key = torch.arange(n)[None, :]
-    return (key <= query) & (key > query - window)  # (n, n): `window` keys, itself included
+    i = torch.arange(n)[:, None]  # the queries, a column
+    j = torch.arange(n)  # the keys, a row
+    back = i - j  # (n, n): how far back the key lies
+    past = back >= 0  # the query itself included
+    near = back < window
+    return past & near
 
 
 def _by_triangles(n: int, window: int) -> Tensor:
@@ -89,7 +92,7 @@ SLIDING_WINDOW_MASK = Exercise(
         _case(8, 4),
         _case(9, 5),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, sliding_window_mask),
     alternatives=(
         _by_triangles,
         _by_difference,

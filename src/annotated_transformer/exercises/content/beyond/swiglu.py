@@ -4,15 +4,17 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.beyond.drawn import drawn
-from annotated_transformer.exercises.content.beyond.swiglu_mistakes import MISTAKES
 from annotated_transformer.exercises.exercise import Exercise
 
 
 def swiglu(x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor) -> Tensor:
     gate = x @ w_gate  # (..., d_ff)
-    gate = gate * torch.sigmoid(gate)  # SiLU
-    return (gate * (x @ w_up)) @ w_down  # (..., d)
+    activated = gate * torch.sigmoid(gate)  # SiLU (..., d_ff)
+    up = x @ w_up  # (..., d_ff)
+    hidden = activated * up  # (..., d_ff)
+    return hidden @ w_down  # (..., d)
 
 
 def _by_torch(x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor) -> Tensor:
@@ -114,7 +116,7 @@ SWIGLU = Exercise(
             change=lambda x, *w: (x[..., :4], *(m.T for m in w)),
         ),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, swiglu),
     alternatives=(_by_torch, _by_one_product, _by_einsum, _by_hidden_units),
     starter=(
         "def swiglu(x, w_gate, w_up, w_down):\n"

@@ -6,9 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.beyond.drawn import drawn
-from annotated_transformer.exercises.content.beyond.tiled_blocks import BLOCK_MISTAKES
-from annotated_transformer.exercises.content.beyond.tiled_sums import SUM_MISTAKES
 from annotated_transformer.exercises.exercise import Case, Exercise, Gradient, Stage
 from annotated_transformer.exercises.grader.watching import result_and, shape_of
 
@@ -28,7 +27,8 @@ def tiled_attention(q: Tensor, k: Tensor, v: Tensor, block_size: int) -> Tensor:
     total = torch.zeros_like(q[..., :1])  # l (..., n_q, 1): sum of exp(score - m)
     output = q.new_zeros(*q.shape[:-1], v.size(-1))  # (..., n_q, d_v): the values, so weighted
     for start in range(0, k.size(-2), block_size):
-        keys, values = (x[..., start : start + block_size, :] for x in (k, v))
+        keys = k[..., start : start + block_size, :]
+        values = v[..., start : start + block_size, :]
         scores = q @ keys.transpose(-2, -1) / math.sqrt(q.size(-1))  # (..., n_q, block)
         new_largest = torch.maximum(largest, scores.amax(dim=-1, keepdim=True))
         rescale = torch.exp(largest - new_largest)  # what was summed so far used the old m
@@ -324,7 +324,7 @@ TILED_ATTENTION = Exercise(
             ),
         ),
     ),
-    mistakes=(*SUM_MISTAKES, *BLOCK_MISTAKES),
+    mistakes=page(__file__, tiled_attention),
     alternatives=(
         _by_merging_blocks,
         _by_running_average,

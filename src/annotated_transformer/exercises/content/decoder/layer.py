@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.decoder.layer_mistakes import DECODER_LAYER_MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.drawn import drawn
 from annotated_transformer.exercises.content.layer_parts import (
     Attention,
@@ -32,10 +32,31 @@ def decoder_layer(
     ffn: Network,
     norms: Sequence[Norm],
 ) -> Tensor:
-    x = norms[0](x + self_attn(x, x, x, tgt_mask))  # (B, n_t, d): the words written so far
-    x = norms[1](x + cross_attn(x, memory, memory, src_mask))  # queries here, keys there
-    x = norms[2](x + ffn(x))  # (B, n_t, d): each word by itself
-    return x
+    norm_1, norm_2, norm_3 = norms
+    query = key = value = x  # self-attention: the words written so far, among themselves
+    attended = self_attn(query, key, value, tgt_mask)  # (B, n_t, d)
+    written = norm_1(x + attended)
+    query = written  # cross-attention: the translation asks,
+    key = value = memory  # and the source answers
+    found = cross_attn(query, key, value, src_mask)  # (B, n_t, d)
+    both = norm_2(written + found)
+    changed = ffn(both)  # (B, n_t, d): each word by itself
+    return norm_3(both + changed)
+
+
+def _in_three_lines(
+    x: Tensor,
+    memory: Tensor,
+    tgt_mask: Tensor,
+    src_mask: Tensor,
+    self_attn: Attention,
+    cross_attn: Attention,
+    ffn: Network,
+    norms: Sequence[Norm],
+) -> Tensor:
+    x = norms[0](x + self_attn(x, x, x, tgt_mask))
+    x = norms[1](x + cross_attn(x, memory, memory, src_mask))
+    return norms[2](x + ffn(x))
 
 
 def _by_names(
@@ -272,8 +293,8 @@ DECODER_LAYER = Exercise(
             transposed=True,
         ),
     ),
-    mistakes=DECODER_LAYER_MISTAKES,
-    alternatives=(_by_names, _by_a_loop, _by_sentences),
+    mistakes=page(__file__, decoder_layer),
+    alternatives=(_in_three_lines, _by_names, _by_a_loop, _by_sentences),
     starter=(
         "def decoder_layer(x, memory, tgt_mask, src_mask, self_attn, cross_attn, ffn, norms):\n"
         '    """x (B, n_t, d), memory (B, n_s, d), tgt_mask (B, 1, n_t, n_t), src_mask\n'

@@ -6,9 +6,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.content.decoder.leaks_future_mistakes import (
-    LEAKS_FUTURE_MISTAKES,
-)
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.drawn import drawn
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Stage, call
 
@@ -17,8 +15,21 @@ Rule = Callable[[int, int, int], bool]  # of query i, key j and the length n
 
 
 def leaks_future(decode: Decode, x: Tensor) -> bool:
+    n = x.size(1)
     before = decode(x)  # (B, n, d)
     other = torch.randn(x.shape, dtype=x.dtype)  # other words: drawn, feature by feature
+    seen = torch.zeros(n, n, dtype=torch.bool)  # [i, j]: does the output at i depend on word j?
+    for j in range(n):
+        changed = x.clone()
+        changed[:, j] = other[:, j]
+        difference = (decode(changed) - before).abs()  # (B, n, d)
+        seen[:, j] = difference.amax(dim=(0, 2)) > 1e-6
+    return bool(seen.triu(1).any())  # above the diagonal: j > i
+
+
+def _by_cuts(decode: Decode, x: Tensor) -> bool:
+    before = decode(x)
+    other = torch.randn(x.shape, dtype=x.dtype)
     for t in range(1, x.size(1)):
         changed = torch.cat([x[:, :t], other[:, t:]], dim=1)  # another future: t, t + 1, ...
         difference = (decode(changed) - before)[:, :t].abs()  # what comes before t
@@ -188,14 +199,16 @@ LEAKS_FUTURE = Exercise(
     reference=leaks_future,
     explanation=(
         "Causal means: output i is a function of inputs 0 to i. So for every cut t the outputs "
-        "before t may not move when the inputs from t on do. One cut is not enough: a mask that "
-        "is off by one lets every position see just the next one, and a mask may be broken in a "
-        "single row. The last output is no witness at all, since nothing comes after it. Neither "
-        "is the training loss: a leak makes it look better. By gradients the same test reads: the "
-        "derivatives of output i by inputs j form a lower triangle. A layer normalisation lays two "
-        "snares: behind one the features of an output always add up to 0, so the gradient of "
-        "their sum is 0 whatever leaks; and before one, adding the same number to all features of "
-        "a word changes nothing. So draw the new words, and look at every feature."
+        "before t may not move when the inputs from t on do. Word by word, as above: in the table "
+        "of what depends on what nothing may stand above the diagonal. One cut is not enough: a "
+        "mask that is off by one lets every position see just the next one, and a mask may be "
+        "broken in a single row. The last output is no witness at all, since nothing comes after "
+        "it. Neither is the training loss: a leak makes it look better. By gradients the same "
+        "test reads: the derivatives of output i by inputs j form a lower triangle. A layer "
+        "normalisation lays two snares: behind one the features of an output always add up to 0, "
+        "so the gradient of their sum is 0 whatever leaks; and before one, adding the same number "
+        "to all features of a word changes nothing. So draw the new words, and look at every "
+        "feature."
     ),
     cases=(
         _ruled(
@@ -268,8 +281,8 @@ LEAKS_FUTURE = Exercise(
             dtype=torch.float32,
         ),
     ),
-    mistakes=LEAKS_FUTURE_MISTAKES,
-    alternatives=(_by_gradients, _by_a_matrix, _by_cutting, _by_single_words),
+    mistakes=page(__file__, leaks_future),
+    alternatives=(_by_cuts, _by_gradients, _by_a_matrix, _by_cutting, _by_single_words),
     starter=(
         "def leaks_future(decode, x):\n"
         '    """decode: (B, n, d) -> (B, n, d); True where some output i depends on a later '

@@ -1,9 +1,7 @@
 """Exercises on search, caching, averaging and BLEU (section 6.1).
 
-Beside the file of each exercise (its text, signature and reference) stand its cases and mistakes:
-greedy: greedy_*.py; beam_search: beam_*.py; cached_step and cache_bytes: cached_*.py;
-average_checkpoints: average_*.py; corpus_bleu: bleu_*.py. The small models that greedy and
-beam_search are asked about are in language_models.py.
+Beside the module of each exercise stands the page of its mistakes, `greedy.md` beside `greedy.py`.
+The small models that greedy and beam_search are asked about are in language_models.py.
 """
 
 from annotated_transformer.exercises.content.decoding.average_checkpoints import AVERAGE_CHECKPOINTS

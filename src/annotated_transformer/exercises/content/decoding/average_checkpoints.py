@@ -7,18 +7,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.decoding.average_mistakes import MEAN_MISTAKES
-from annotated_transformer.exercises.content.decoding.average_states import STATE_MISTAKES
-from annotated_transformer.exercises.content.decoding.average_steps import State
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Stage, call
+
+State = dict[str, Tensor]
 
 
 def average_checkpoints(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
     averaged = {}
     for name, newest in states[-1].items():
+        tensors = [state[name] for state in states]
         if newest.is_floating_point():
-            stacked = torch.stack([state[name].double() for state in states])
-            averaged[name] = stacked.mean(dim=0).to(newest.dtype)
+            stacked = torch.stack(tensors).double()  # one axis more, for the checkpoints
+            mean = stacked.mean(dim=0)
+            averaged[name] = mean.to(newest.dtype)
         else:
             averaged[name] = newest.clone()  # a counter or an index
     return averaged
@@ -170,7 +172,7 @@ AVERAGE_CHECKPOINTS = Exercise(
         _checkpoints("three checkpoints of mixed dtypes", 3, _mixed),
         _checkpoints("two checkpoints of mixed dtypes", 2, _mixed),
     ),
-    mistakes=(*MEAN_MISTAKES, *STATE_MISTAKES),
+    mistakes=page(__file__, average_checkpoints),
     alternatives=(_by_running_sums, _by_running_means, _by_shares, _by_numpy),
     starter=(
         "def average_checkpoints(states):\n"

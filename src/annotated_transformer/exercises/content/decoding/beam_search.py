@@ -1,16 +1,15 @@
 """`decoding.beam_search` (section 6.1): beam size 4, length penalty alpha = 0.6."""
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.decoding.beam_cases import CASES
-from annotated_transformer.exercises.content.decoding.beam_choices import CHOICE_MISTAKES
-from annotated_transformer.exercises.content.decoding.beam_growth import GROWTH_MISTAKES
-from annotated_transformer.exercises.content.decoding.beam_rows import ROW_MISTAKES
-from annotated_transformer.exercises.exercise import Exercise
+from annotated_transformer.exercises.bank import page
+from annotated_transformer.exercises.content.decoding.language_models import Known, log_prob_table
+from annotated_transformer.exercises.exercise import Call, Case, Exercise, Stage, call
 
 NextLogProbs = Callable[[Tensor], Tensor]
 
@@ -25,21 +24,34 @@ def beam_search(
 ) -> list[int]:
     live = torch.tensor([[bos]])  # (k, t) the hypotheses that may still grow; at first one
     totals = torch.zeros(1)  # (k,) their log-probabilities
-    pool: list[tuple[float, list[int]]] = []  # (score, tokens) of those that may not
+    finished: list[tuple[float, list[int]]] = []  # (total, tokens) of those that ended in eos
 
-    for length in range(1, max_len + 1):  # L of all that is made in this step
-        extended = totals[:, None] + next_log_probs(live)  # (k, V)
-        best = extended.flatten().topk(min(beam_size, extended.numel()))
-        parents, tokens = best.indices // extended.size(1), best.indices % extended.size(1)
-        prefixes = torch.cat([live[parents], tokens[:, None]], dim=1)  # (beam_size, t + 1)
+    for _ in range(max_len):
+        log_probs = next_log_probs(live)  # (k, V)
+        extended = totals[:, None] + log_probs
+        size = min(beam_size, extended.numel())
+        best = extended.flatten().topk(size)
+        parents = best.indices // extended.size(1)  # (size,) which hypothesis each extends
+        tokens = best.indices % extended.size(1)
+        grown = torch.cat([live[parents], tokens[:, None]], dim=1)  # (size, t + 1)
+        sums = best.values
 
-        ends = (tokens == eos) | (length == max_len)
-        for total, prefix in zip(best.values[ends].tolist(), prefixes[ends].tolist(), strict=True):
-            pool.append((total / ((5 + length) / 6) ** alpha, prefix))
-        live, totals = prefixes[~ends], best.values[~ends]
+        ended = tokens == eos
+        leaving = list(zip(sums[ended].tolist(), grown[ended].tolist(), strict=True))
+        finished += leaving
+        live, totals = grown[~ended], sums[~ended]
         if len(live) == 0:
             break
-    return max(pool)[1]
+
+    unfinished = list(zip(totals.tolist(), live.tolist(), strict=True))  # cut off at max_len
+    pool = finished + unfinished
+    scored = []
+    for total, sentence in pool:
+        length = len(sentence) - 1  # of what was generated: eos counts, bos does not
+        penalty = ((5 + length) / 6) ** alpha
+        scored.append((total / penalty, sentence))
+    _, chosen = max(scored)
+    return chosen
 
 
 def _by_lists(
@@ -160,6 +172,157 @@ def _stopping_when_none_can_catch_up(
     return list(max((score, tokens) for tokens, score in scores.items())[1])
 
 
+def _searched(
+    name: str,
+    *arguments: Any,
+    seed: int,
+    vocab_size: int = 6,
+    known: Known | None = None,
+    eos_bias: float = 0.0,
+    eos: int = 2,
+    rare: Sequence[int] = (0, 1),
+    isolates: str | None = None,
+    dtype: torch.dtype | None = None,
+) -> Case:
+    """arguments: those after `next_log_probs`."""
+
+    def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
+        table = log_prob_table(
+            seed, vocab_size, dtype, eos=eos, rare=rare, eos_bias=eos_bias, known=known
+        )
+        return call(table, *arguments)
+
+    stage: Stage = "main" if dtype is None else "other"
+    return Case(name, make, isolates=isolates, stage=stage, dtype=dtype)
+
+
+def _drawn(
+    seed: int,
+    vocab_size: int,
+    eos_bias: float,
+    eos: int,
+    *arguments: Any,
+    dtype: torch.dtype | None = None,
+) -> Case:
+    """A model of random probabilities. arguments: beam_size, max_len, and what is not default."""
+    names = ("beam_size", "max_len", "alpha", "bos", "eos")
+    given = ", ".join(f"{n} {v}" for n, v in zip(names, arguments, strict=False))
+    bos = arguments[3] if len(arguments) > 3 else 1
+    return _searched(
+        f"a random model of {vocab_size} tokens (seed {seed}), {given}",
+        *arguments,
+        seed=seed,
+        vocab_size=vocab_size,
+        eos_bias=eos_bias,
+        eos=eos,
+        rare=tuple(token for token in sorted({0, 1, bos}) if token != eos),
+        dtype=dtype,
+    )
+
+
+_OVERTAKEN: Known = {
+    (1,): {3: 0.6, 2: 0.4},
+    (1, 3): {4: 0.9, 5: 0.1},
+    (1, 3, 4): {5: 0.9, 3: 0.1},
+    (1, 3, 4, 5): {2: 0.8, 4: 0.2},
+}
+_TRAP: Known = {
+    (1,): {3: 0.55, 4: 0.45},
+    (1, 3): {5: 0.4, 3: 0.35, 2: 0.25},
+    (1, 4): {2: 0.9, 5: 0.1},
+    (1, 3, 5): {2: 0.6, 4: 0.4},
+    (1, 3, 5, 4): {2: 0.9, 3: 0.1},
+}
+_ENDLESS: Known = {
+    (1,): {3: 0.6, 4: 0.4},
+    (1, 3): {4: 0.55, 5: 0.45},
+    (1, 4): {5: 0.95, 3: 0.05},
+}
+_CUT: Known = {
+    (1,): {3: 0.5, 4: 0.3, 2: 0.2},
+    (1, 3): {4: 0.7, 2: 0.3},
+    (1, 4): {3: 0.6, 5: 0.4},
+    (1, 3, 4): {5: 0.8, 2: 0.2},
+    (1, 4, 3): {5: 0.6, 2: 0.4},
+}
+_COUNTED: Known = {(1,): {3: 0.6, 2: 0.4}, (1, 3): {2: 0.491, 4: 0.3, 5: 0.209}}
+
+CASES = (
+    _searched(
+        "beam_size 2, max_len 3: the probable beginning leads nowhere",
+        2,
+        3,
+        seed=1,
+        known=_TRAP,
+        isolates="two live hypotheses, of which the second best leads to the best sentence",
+    ),
+    _searched(
+        "beam_size 2, max_len 2: nothing ends in time",
+        2,
+        2,
+        seed=2,
+        known=_ENDLESS,
+        isolates="the growth of the beam: nothing ends in eos",
+    ),
+    _searched(
+        "beam_size 2, max_len 5: a longer sentence overtakes a short one",
+        2,
+        5,
+        seed=3,
+        known=_OVERTAKEN,
+        isolates="the length penalty: a short sentence ends first, a longer one scores higher",
+    ),
+    _searched(
+        "beam_size 2, max_len 5, alpha 0: no penalty, the short sentence wins",
+        2,
+        5,
+        0.0,
+        seed=3,
+        known=_OVERTAKEN,
+        isolates="the plain totals: alpha = 0 makes the penalty 1",
+    ),
+    _searched(
+        "beam_size 3, max_len 3: one that was cut off is better than those that ended",
+        3,
+        3,
+        seed=4,
+        known=_CUT,
+        isolates="the end at max_len: the live hypotheses join the pool",
+    ),
+    _searched(
+        "beam_size 2, max_len 2, alpha 2: one token more in L decides",
+        2,
+        2,
+        2.0,
+        seed=7,
+        known=_COUNTED,
+        isolates="the length L: bos does not count",
+    ),
+    _searched("beam_size 1, max_len 4: greedy search", 1, 4, seed=5, known=_TRAP),
+    _searched("beam_size 2, max_len 1: a single step", 2, 1, seed=6, known=_OVERTAKEN),
+    _drawn(94706, 7, 0.5, 2, 3, 4),
+    _drawn(142, 6, -1.0, 2, 4, 6),
+    _drawn(35277, 7, -1.0, 2, 3, 5),
+    _drawn(70655, 6, -1.0, 2, 2, 7),
+    _drawn(2684, 6, 1.0, 2, 3, 5),
+    _drawn(24881, 6, 1.0, 3, 3, 7, 2.0, 0, 3),
+    _drawn(65450, 6, 0.0, 3, 4, 7, 2.0, 0, 3),
+    _drawn(19806, 6, 1.0, 3, 2, 7, 2.0, 0, 3),
+    _drawn(24924, 7, -1.0, 5, 2, 5, 1.0, 4, 5),
+    _drawn(28659, 7, -1.0, 5, 2, 4, 2.0, 4, 5),
+    _drawn(61514, 7, 1.5, 2, 4, 7, 2.0),
+    _drawn(92021, 6, -1.0, 3, 3, 7, 0.3, 0, 3),
+    _drawn(32924, 7, 2.0, 5, 3, 5, 2.0, 4, 5),
+    _drawn(72770, 7, 2.0, 2, 4, 4, 2.0),
+    _drawn(39154, 7, 0.0, 2, 2, 7, 1.0),
+    _drawn(4440, 7, 0.0, 5, 3, 6, 2.0, 4, 5),
+    _drawn(74733, 7, -1.0, 3, 3, 3, 0.3, 0, 3),
+    _drawn(18128, 6, 1.0, 2, 3, 5, 1.5),
+    _drawn(45944, 6, 1.5, 2, 2, 5, 1.0),
+    _drawn(7204, 6, 0.5, 2, 3, 6, 2.0),
+    _drawn(13723, 6, 0.0, 2, 2, 6, 0.3, dtype=torch.float32),
+)
+
 BEAM_SEARCH = Exercise(
     id="decoding.beam_search",
     title="Beam search with a length penalty",
@@ -207,7 +370,7 @@ BEAM_SEARCH = Exercise(
         "overtake it. With alpha = 0 nothing is corrected; the paper takes 0.6 and beam size 4."
     ),
     cases=CASES,
-    mistakes=(*GROWTH_MISTAKES, *ROW_MISTAKES, *CHOICE_MISTAKES),
+    mistakes=page(__file__, beam_search),
     alternatives=(
         _by_lists,
         _with_places_at_minus_infinity,

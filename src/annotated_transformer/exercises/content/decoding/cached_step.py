@@ -8,10 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.content.decoding.cached_mistakes import STEP_MISTAKES
-from annotated_transformer.exercises.content.decoding.cached_pairs import PAIRS
-from annotated_transformer.exercises.content.decoding.cached_places import PLACE_MISTAKES
-from annotated_transformer.exercises.content.decoding.cached_steps import Cache
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import (
     Call,
     Candidate,
@@ -22,18 +19,27 @@ from annotated_transformer.exercises.exercise import (
     call,
 )
 
+Cache = tuple[Tensor, Tensor] | None
+
 
 def cached_attention_step(
     x: Tensor, pe: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Cache
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     t = 0 if cache is None else cache[0].size(1)  # tokens before this one
-    x = x + pe[t]  # (B, 1, d), the new token at its position
-    q, keys, values = x @ w_q, x @ w_k, x @ w_v  # (B, 1, d) each
-    if cache is not None:
-        keys = torch.cat([cache[0], keys], dim=1)  # (B, t + 1, d), its own key last
-        values = torch.cat([cache[1], values], dim=1)
-    weights = (q @ keys.mT / math.sqrt(q.size(-1))).softmax(dim=-1)  # (B, 1, t + 1)
-    return weights @ values, (keys, values)
+    token = x + pe[t]  # (B, 1, d), the new token at its position
+    q = token @ w_q  # (B, 1, d), as are k and v
+    k = token @ w_k
+    v = token @ w_v
+    if cache is None:
+        keys, values = k, v
+    else:
+        keys = torch.cat([cache[0], k], dim=1)  # (B, t + 1, d), its own key last
+        values = torch.cat([cache[1], v], dim=1)
+    scores = q @ keys.mT  # (B, 1, t + 1)
+    scaled = scores / math.sqrt(q.size(-1))
+    weights = scaled.softmax(dim=-1)
+    output = weights @ values  # (B, 1, d)
+    return output, (keys, values)
 
 
 def _by_torch(
@@ -233,7 +239,7 @@ CACHED_STEP = Exercise(
         Case("a cache that is not contiguous", _not_contiguous, stage="other"),
         Case("five words one after the other", _sentence, stage="other", observe=_word_by_word),
     ),
-    mistakes=(*PLACE_MISTAKES, *STEP_MISTAKES, *PAIRS),
+    mistakes=page(__file__, cached_attention_step),
     alternatives=(_by_torch, _by_sums, _into_new_buffers, _by_numpy),
     starter=(
         "def cached_attention_step(x, pe, w_q, w_k, w_v, cache):\n"

@@ -6,11 +6,10 @@ from collections import Counter
 import numpy as np
 import torch
 
-from annotated_transformer.exercises.content.decoding.bleu_counts import COUNT_MISTAKES
-from annotated_transformer.exercises.content.decoding.bleu_mistakes import SCORE_MISTAKES
-from annotated_transformer.exercises.content.decoding.bleu_steps import Corpus, windows
-from annotated_transformer.exercises.content.decoding.bleu_zeros import ZERO_MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
+
+Corpus = list[list[str]]
 
 
 def corpus_bleu(hypotheses: list[list[str]], references: list[list[str]], max_n: int = 4) -> float:
@@ -19,21 +18,24 @@ def corpus_bleu(hypotheses: list[list[str]], references: list[list[str]], max_n:
     def ngrams(sentence: list[str], n: int) -> Counter[tuple[str, ...]]:
         return Counter(tuple(sentence[i : i + n]) for i in range(len(sentence) - n + 1))
 
-    log_precisions = 0.0
+    precisions = []
     for n in range(1, max_n + 1):
         matches = total = 0
         for hypothesis, reference in zip(hypotheses, references, strict=True):
             counts = ngrams(hypothesis, n)
-            clipped = counts & ngrams(reference, n)  # the smaller count of each n-gram
+            wanted = ngrams(reference, n)
+            clipped = counts & wanted  # the smaller count of each n-gram
             matches += sum(clipped.values())
             total += sum(counts.values())
-        if matches == 0:
-            return 0.0
-        log_precisions += math.log(matches / total)
+        precision = matches / total if matches else 0.0
+        precisions.append(precision)
+    if not all(precisions):
+        return 0.0
+    mean = math.exp(sum(math.log(p) for p in precisions) / len(precisions))
     c = sum(len(hypothesis) for hypothesis in hypotheses)
     r = sum(len(reference) for reference in references)
-    brevity_penalty = min(1.0, math.exp(1 - r / c))
-    return 100 * brevity_penalty * math.exp(log_precisions / max_n)
+    brevity = min(1.0, math.exp(1 - r / c))
+    return 100 * brevity * mean
 
 
 def _by_lists(hypotheses: Corpus, references: Corpus, max_n: int = 4) -> float:
@@ -95,6 +97,9 @@ def _by_numpy(hypotheses: Corpus, references: Corpus, max_n: int = 4) -> float:
 
 
 def _by_torch(hypotheses: Corpus, references: Corpus, max_n: int = 4) -> float:
+    def windows(words: list[str], n: int) -> Counter[tuple[str, ...]]:
+        return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
     precisions = []
     for n in range(1, max_n + 1):
         hits = [windows(h, n) & windows(r, n) for h, r in zip(hypotheses, references, strict=True)]
@@ -232,7 +237,7 @@ CORPUS_BLEU = Exercise(
         _pairs("the reference repeats words", [("a b c a d", "a b a b c a d a b")], 3),
         _pairs("one pair of longer sentences", [_GIRL]),
     ),
-    mistakes=(*COUNT_MISTAKES, *SCORE_MISTAKES, *ZERO_MISTAKES),
+    mistakes=page(__file__, corpus_bleu),
     alternatives=(_by_lists, _by_dictionaries, _by_numpy, _by_torch),
     starter=(
         "def corpus_bleu(hypotheses, references, max_n=4):\n"

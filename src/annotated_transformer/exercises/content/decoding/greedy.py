@@ -1,14 +1,13 @@
 """`decoding.greedy`: always the most probable next token, for a batch (section 6.1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.decoding.greedy_ends import END_MISTAKES
-from annotated_transformer.exercises.content.decoding.greedy_mistakes import OTHER_MISTAKES
-from annotated_transformer.exercises.content.decoding.greedy_steps import scripted
-from annotated_transformer.exercises.exercise import Exercise
+from annotated_transformer.exercises.bank import page
+from annotated_transformer.exercises.content.decoding.language_models import as_prefixes
+from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 NextLogits = Callable[[Tensor], Tensor]
 
@@ -24,8 +23,9 @@ def greedy_decode(
     tokens = torch.full((batch_size, 1), bos)  # (B, 1), one column more each step
     done = torch.zeros(batch_size, dtype=torch.bool)  # (B,) rows that have emitted eos
     for _ in range(max_len):
-        token = next_logits(tokens).argmax(dim=-1)  # (B, V) -> (B,)
-        token = torch.where(done, pad, token)  # the model's opinion on a done row is ignored
+        logits = next_logits(tokens)  # (B, V)
+        best = logits.argmax(dim=-1)  # (B,)
+        token = torch.where(done, pad, best)  # the model's opinion on a done row is ignored
         tokens = torch.cat([tokens, token[:, None]], dim=1)
         done = done | (token == eos)
         if done.all():
@@ -104,6 +104,50 @@ def _by_multiplying(
         columns.append(token)
         going = going * (token != eos)
     return torch.stack(columns, dim=1)
+
+
+def scripted(
+    name: str,
+    scripts: Sequence[Sequence[int]],
+    *arguments: int,
+    vocab_size: int = 9,
+    bos: int = 1,
+    isolates: str | None = None,
+    level: float = 0.0,
+    dtype: torch.dtype | None = None,
+) -> Case:
+    """A model that says its script, row by row, as long as it is shown what it said before.
+
+    Behind the script, and for any other prefix, it babbles: tokens from 3 on that depend on the
+    prefix. arguments: those after `batch_size`. level: of the logits.
+    """
+
+    def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
+        def next_logits(tokens: Tensor) -> Tensor:
+            prefixes = as_prefixes(tokens, "next_logits")
+            if len(prefixes) != len(scripts):
+                raise ValueError(
+                    f"next_logits decodes {len(scripts)} sentences at once: it takes a row for "
+                    f"each, and got {len(prefixes)}"
+                )
+            rows = [logits(row, prefix) for row, prefix in enumerate(prefixes)]
+            return torch.tensor(rows, dtype=dtype)
+
+        def logits(row: int, prefix: tuple[int, ...]) -> list[float]:
+            said = list(scripts[row])
+            steps = len(prefix)
+            known = steps <= len(said) and prefix == (bos, *said[: steps - 1])
+            mark = sum((place + 2) * token for place, token in enumerate(prefix)) + 5 * row
+            token = said[steps - 1] if known else 3 + mark % (vocab_size - 3)
+            noise = [-((5 * v + 3 * row + 2 * steps) % vocab_size) / 2 for v in range(vocab_size)]
+            noise[token] = 3.0 + (2 * row + steps) % 5 / 4
+            return [level + number for number in noise]
+
+        rows = "; ".join(f"row {row}: {list(said)}" for row, said in enumerate(scripts))
+        next_logits.__name__ = f"whose largest logits are, step after step, {rows}"
+        return call(next_logits, len(scripts), *arguments)
+
+    return Case(name, make, isolates=isolates, dtype=dtype)
 
 
 GREEDY = Exercise(
@@ -206,7 +250,7 @@ GREEDY = Exercise(
             "float32 logits, three sentences", [[8, 2], [5, 3, 2], [4, 2]], 6, dtype=torch.float32
         ),
     ),
-    mistakes=(*END_MISTAKES, *OTHER_MISTAKES),
+    mistakes=page(__file__, greedy_decode),
     alternatives=(_into_a_buffer, _cut_afterwards, _row_by_row, _by_multiplying),
     starter=(
         "def greedy_decode(next_logits, batch_size, max_len, bos=1, eos=2, pad=0):\n"

@@ -65,8 +65,8 @@ def as_prefixes(tokens: Any, name: str) -> list[Prefix]:
         kind = type(tokens).__name__
         raise TypeError(f"{name} takes a LongTensor of whole prefixes, not an object of {kind}")
     if tokens.dim() != 2 or 0 in tokens.shape:
-        shape = tuple(tokens.shape)
-        raise ValueError(f"{name} takes one prefix a row, shape (k, t), and got {shape}")
+        got = tuple(tokens.shape) if tokens.numel() else "nothing"
+        raise ValueError(f"{name} takes one prefix a row, shape (k, t), and got {got}")
     if tokens.is_floating_point() or tokens.dtype == torch.bool:
         raise TypeError(f"{name} takes integer tokens: give the tensor torch.long")
     return [tuple(row) for row in tokens.tolist()]

@@ -6,15 +6,17 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.drawn import drawn
-from annotated_transformer.exercises.content.encoder.embed_mistakes import EMBED_MISTAKES
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
 
 
 def embed(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
     n, d = tokens.size(1), table.size(1)
-    vectors = math.sqrt(d) * table[tokens]  # (B, n, d): one row of the table for each token
-    return vectors + pe[:n]  # the encodings of positions 0 to n - 1, the same in every sentence
+    words = table[tokens]  # (B, n, d): one row of the table for each token
+    scale = math.sqrt(d)
+    positions = pe[:n]  # (n, d): of positions 0 to n - 1, the same in every sentence
+    return scale * words + positions
 
 
 def _by_functional(tokens: Tensor, table: Tensor, pe: Tensor) -> Tensor:
@@ -145,7 +147,7 @@ EMBED = Exercise(
         _case("float32", [[1, 0, 2], [3, 3, 1]], 4, 6, 7, stage="other", dtype=torch.float32),
         Case("inputs that are not contiguous", _not_contiguous, stage="other"),
     ),
-    mistakes=EMBED_MISTAKES,
+    mistakes=page(__file__, embed),
     alternatives=(_by_functional, _by_one_hot, _by_loops, _by_positions),
     starter=(
         "def embed(tokens, table, pe):\n"

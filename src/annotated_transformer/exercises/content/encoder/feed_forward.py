@@ -5,16 +5,16 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.drawn import drawn
-from annotated_transformer.exercises.content.encoder.feed_forward_mistakes import (
-    FEED_FORWARD_MISTAKES,
-)
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
 
 
 def feed_forward(x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor) -> Tensor:
-    hidden = torch.relu(x @ w1 + b1)  # (..., d_ff): max(0, x W_1 + b_1)
-    return hidden @ w2 + b2  # (..., d)
+    before = x @ w1 + b1  # (..., d_ff)
+    hidden = torch.relu(before)  # max(0, x W_1 + b_1): all that is not linear
+    output = hidden @ w2 + b2  # (..., d)
+    return output
 
 
 def _by_linear(x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor) -> Tensor:
@@ -137,7 +137,7 @@ FEED_FORWARD = Exercise(
         _case("float32", 2, 3, 4, d_ff=8, stage="other", dtype=torch.float32),
         Case("x and weights that are not contiguous", _not_contiguous, stage="other"),
     ),
-    mistakes=FEED_FORWARD_MISTAKES,
+    mistakes=page(__file__, feed_forward),
     alternatives=(_by_linear, _by_einsum, _by_hidden_units, _by_numpy, _by_absolute_values),
     starter=(
         "def feed_forward(x, w1, b1, w2, b2):\n"

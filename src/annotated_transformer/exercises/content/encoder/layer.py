@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.drawn import drawn
-from annotated_transformer.exercises.content.encoder.layer_mistakes import ENCODER_LAYER_MISTAKES
 from annotated_transformer.exercises.content.layer_parts import (
     Attention,
     Network,
@@ -24,9 +24,19 @@ from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradi
 def encoder_layer(
     x: Tensor, mask: Tensor, self_attn: Attention, ffn: Network, norms: Sequence[Norm]
 ) -> Tensor:
-    x = norms[0](x + self_attn(x, x, x, mask))  # (B, n, d): words look at one another
-    x = norms[1](x + ffn(x))  # (B, n, d): each word by itself
-    return x
+    norm_1, norm_2 = norms
+    query = key = value = x  # self-attention: all three are made from the same words
+    attended = self_attn(query, key, value, mask)  # (B, n, d): words look at one another
+    middle = norm_1(x + attended)
+    changed = ffn(middle)  # (B, n, d): each word by itself
+    return norm_2(middle + changed)
+
+
+def _in_two_lines(
+    x: Tensor, mask: Tensor, self_attn: Attention, ffn: Network, norms: Sequence[Norm]
+) -> Tensor:
+    x = norms[0](x + self_attn(x, x, x, mask))
+    return norms[1](x + ffn(x))
 
 
 def _by_names(
@@ -175,8 +185,8 @@ ENCODER_LAYER = Exercise(
         ),
         Case("x and mask that are not contiguous", _not_contiguous, stage="other"),
     ),
-    mistakes=ENCODER_LAYER_MISTAKES,
-    alternatives=(_by_names, _by_a_wrapper, _by_a_loop, _by_sentences),
+    mistakes=page(__file__, encoder_layer),
+    alternatives=(_in_two_lines, _by_names, _by_a_wrapper, _by_a_loop, _by_sentences),
     starter=(
         "def encoder_layer(x, mask, self_attn, ffn, norms):\n"
         '    """x (B, n, d), mask (B, 1, 1, n), self_attn(query, key, value, mask), ffn(x),\n'

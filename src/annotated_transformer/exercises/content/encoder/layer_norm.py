@@ -4,15 +4,16 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.drawn import drawn, gain_and_shift
-from annotated_transformer.exercises.content.encoder.layer_norm_mistakes import LAYER_NORM_MISTAKES
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
 
 
 def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-6) -> Tensor:
     mean = x.mean(dim=-1, keepdim=True)  # (..., 1): one number for each token
     variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)  # divided by d, not by d - 1
-    normalised = (x - mean) / torch.sqrt(variance + eps)  # (..., d): mean 0, variance 1
+    root = torch.sqrt(variance + eps)  # (..., 1): eps keeps it from being 0
+    normalised = (x - mean) / root  # (..., d): mean 0, variance 1
     return gamma * normalised + beta  # a gain and a shift for each feature
 
 
@@ -159,7 +160,7 @@ LAYER_NORM = Exercise(
         _case("float32, x of shape (2, 3, 6)", 2, 3, 6, stage="other", dtype=torch.float32),
         Case("x that is not contiguous", _not_contiguous, stage="other"),
     ),
-    mistakes=LAYER_NORM_MISTAKES,
+    mistakes=page(__file__, layer_norm),
     alternatives=(_by_torch, _by_moments, _by_var_mean, _by_rows, _by_centring_matrix),
     starter=(
         "def layer_norm(x, gamma, beta, eps=1e-6):\n"

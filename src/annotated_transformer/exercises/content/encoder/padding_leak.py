@@ -6,10 +6,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.drawn import drawn
-from annotated_transformer.exercises.content.encoder.padding_leak_mistakes import (
-    PADDING_LEAK_MISTAKES,
-)
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 Encode = Callable[[Tensor], Tensor]
@@ -17,10 +15,13 @@ Encode = Callable[[Tensor], Tensor]
 
 def padding_leak(encode: Encode, tokens: Tensor, extra: int) -> float:
     n = tokens.size(1)
+    real = tokens != 0  # (B, n): what happens at padding does not count
     pads = tokens.new_zeros(tokens.size(0), extra)  # (B, extra): the padding token is 0
     longer = torch.cat([tokens, pads], dim=1)  # (B, n + extra)
-    change = (encode(longer)[:, :n] - encode(tokens)).abs()  # (B, n, d)
-    return change[tokens != 0].max().item()  # at real tokens only
+    before = encode(tokens)  # (B, n, d)
+    after = encode(longer)[:, :n]  # (B, n, d): the same words, in longer company
+    change = (after - before)[real]
+    return change.abs().max().item()
 
 
 def _by_pad(encode: Encode, tokens: Tensor, extra: int) -> float:
@@ -266,7 +267,7 @@ PADDING_LEAK = Exercise(
             7,
         ),
     ),
-    mistakes=PADDING_LEAK_MISTAKES,
+    mistakes=page(__file__, padding_leak),
     alternatives=(_by_pad, _by_sentences, _by_a_full_matrix),
     starter=(
         "def padding_leak(encode, tokens, extra):\n"

@@ -1,28 +1,20 @@
 """`masks.find_bug`: four masks of real models, one wrong operator in each (section 3.2.3).
 
 Encoder-only, decoder-only and prefix models differ in this mask alone; the fourth is the
-cross-attention of the paper. Which operator is wrong is drawn per learner.
+cross-attention of the paper. Which operator is wrong is drawn per learner: the lines of a listing
+are those of the page of mistakes.
 """
 
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations
 
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.masks.find_bug_faults import (
-    FAULTS,
-    MASK_NAMES,
-    RIGHT_RULES,
-    Fault,
-    MaskRule,
-)
-from annotated_transformer.exercises.content.masks.find_bug_repairs import (
-    COMMON_FAULTS,
-    OTHER_FAULTS,
-)
+from annotated_transformer.exercises.bank import Edited, page, together
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Mistake, call
 
 Masks = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -30,13 +22,12 @@ Masks = tuple[Tensor, Tensor, Tensor, Tensor]
 
 def four_masks(source: Tensor, target: Tensor, prefix_length: int, pad_id: int = 0) -> Masks:
     position = torch.arange(target.size(1))
-    is_source, is_target = source != pad_id, target != pad_id  # (batch, n_s), (batch, n_t)
-    not_later = position <= position[:, None]  # (n_t, n_t): rows are queries
-    in_prefix = position < prefix_length  # (n_t,): speaks of keys
-    encoder_only = is_source[:, None, None, :]
-    decoder_only = is_target[:, None, None, :] & not_later
-    prefix_model = is_target[:, None, None, :] & (not_later | in_prefix)
-    cross_attention = is_source[:, None, None, :]
+    encoder_only = (source != pad_id)[:, None, None, :]  # True at what may be seen, keys last
+    decoder_only = (target != pad_id)[:, None, None, :] & (position <= position[:, None])
+    prefix_model = (target != pad_id)[:, None, None, :] & (
+        (position <= position[:, None]) | (position < prefix_length)
+    )
+    cross_attention = (source != pad_id)[:, None, None, :]
     return encoder_only, decoder_only, prefix_model, cross_attention
 
 
@@ -64,49 +55,52 @@ def _by_triangles(source: Tensor, target: Tensor, prefix_length: int, pad_id: in
     return real_source, real_target.tril(), real_target.logical_and(visible), real_source
 
 
+_MISTAKES = {mistake.name: mistake for mistake in page(__file__, four_masks)}
+
+# What a listing may have in the place of each line; the first is the one printed in the book.
+_SHOWN = {
+    "encoder_only": ("equal", "query-axis"),
+    "decoder_only": ("strict-diagonal", "or-for-and", "future", "equal"),
+    "prefix_model": (
+        "and-for-or",
+        "after-prefix",
+        "or-padding",
+        "strict-diagonal",
+        "prefix-too-long",
+    ),
+    "cross_attention": ("query-axis", "equal"),
+}
+_FAULTS = [[_MISTAKES[f"{mask}-{fault}"] for fault in faults] for mask, faults in _SHOWN.items()]
 _AND_OTHERS = " More than one of the four lines is wrong: after this one look at the others."
 
 
-def _masks_with(faults: tuple[Fault, ...]) -> Callable[..., Masks]:
-    return _masks_by(RIGHT_RULES | {fault.mask: fault.rule for fault in faults})
+def _both(one: Mistake, other: Mistake) -> Mistake:
+    """Two lines left unrepaired, of which only the first is spoken of."""
+    function = together(one, other)
+    assert function is not None
+    sentence = one.sentence.removesuffix(_AND_OTHERS) + _AND_OTHERS
+    return Mistake(f"{one.name}+{other.name}", function, sentence)
 
 
-def _masks_by(rules: dict[str, MaskRule]) -> Callable[..., Masks]:
-    def implementation(
-        source: Tensor, target: Tensor, prefix_length: int, pad_id: int = 0
-    ) -> Masks:
-        encoder_only, decoder_only, prefix_model, cross_attention = (
-            rules[name](source, target, prefix_length, pad_id) for name in MASK_NAMES
-        )
-        return encoder_only, decoder_only, prefix_model, cross_attention
-
-    return implementation
-
-
-def _mistake(faults: tuple[Fault, ...]) -> Mistake:
-    name = "+".join(f"{fault.mask}-{fault.name}" for fault in faults)
-    sentence = faults[0].sentence + (_AND_OTHERS if len(faults) > 1 else "")
-    return Mistake(name, _masks_with(faults), sentence)
-
-
-def _mistakes(listing: tuple[Fault, ...]) -> tuple[Mistake, ...]:
-    """Every set of lines left unrepaired, and every single line repaired in another wrong way."""
-    unrepaired = [
-        subset for size in range(1, len(listing) + 1) for subset in combinations(listing, size)
-    ]
-    others = [fault for faults in FAULTS.values() for fault in faults if fault not in listing]
-    others.extend(OTHER_FAULTS)
-    return (
-        *(_mistake(faults) for faults in [*unrepaired, *((fault,) for fault in others)]),
-        *(
-            Mistake(name, _masks_by(RIGHT_RULES | rules), sentence)
-            for name, (rules, sentence) in COMMON_FAULTS.items()
-        ),
+def _mistakes(listing: tuple[Mistake, ...]) -> tuple[Mistake, ...]:
+    """Every set of lines left unrepaired, and all other mistakes."""
+    unrepaired = (
+        reduce(_both, subset)
+        for size in range(1, len(listing) + 1)
+        for subset in combinations(listing, size)
     )
+    return (*unrepaired, *(other for other in _MISTAKES.values() if other not in listing))
 
 
-def _starter(listing: tuple[Fault, ...]) -> str:
-    lines = "\n".join(f"    {fault.mask} = {fault.line}" for fault in listing)
+def _line(fault: Mistake) -> str:
+    """The line that a listing shows."""
+    assert isinstance(fault.implementation, Edited)
+    (change,) = fault.implementation.changes
+    return change.text
+
+
+def _starter(listing: tuple[Mistake, ...]) -> str:
+    lines = "\n".join(f"    {_line(fault)}" for fault in listing)
     return (
         "def four_masks(source, target, prefix_length, pad_id=0):\n"
         '    """Four masks, True = may attend; one operator or index is wrong in each line."""\n'
@@ -150,7 +144,7 @@ def _alone(position: int) -> Callable[..., object]:
 
     def observe(candidate: Callable[..., object], *arguments: object) -> object:
         result = candidate(*arguments)
-        four = isinstance(result, (tuple, list)) and len(result) == len(MASK_NAMES)
+        four = isinstance(result, (tuple, list)) and len(result) == len(_SHOWN)
         return result[position] if four else result  # type: ignore[index]
 
     return observe
@@ -177,7 +171,7 @@ def _cases() -> tuple[Case, ...]:
             ),
             ("no prefix", [[4, 2], [5, 0]], [[1, 4, 5], [1, 0, 0]], 0, 0),
         )
-        for position, name in enumerate(MASK_NAMES)
+        for position, name in enumerate(_SHOWN)
     ]
     return (small, *single)
 
@@ -185,7 +179,7 @@ def _cases() -> tuple[Case, ...]:
 def vary(seed: int) -> Exercise:
     """The exercise with the faults drawn for this learner; seed 0 is the one in the book."""
     draw = random.Random(seed)
-    listing = tuple(faults[0] if seed == 0 else draw.choice(faults) for faults in FAULTS.values())
+    listing = tuple(faults[0] if seed == 0 else draw.choice(faults) for faults in _FAULTS)
     return replace(
         FIND_BUG,
         statement=_STATEMENT.format(listing=_starter(listing)),
@@ -194,7 +188,7 @@ def vary(seed: int) -> Exercise:
     )
 
 
-_PRINTED = tuple(faults[0] for faults in FAULTS.values())
+_PRINTED = tuple(faults[0] for faults in _FAULTS)
 
 FIND_BUG = Exercise(
     id="masks.find_bug",

@@ -8,12 +8,13 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.content.model.tied_logits_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, call
 
 
 def tied_logits(x: Tensor, table: Tensor) -> Tensor:
-    return x @ table.T  # (batch, n, d) times (d, V): one logit for each row of the table
+    logits = x @ table.T  # (batch, n, d) times (d, V): one for each row of the table
+    return logits
 
 
 def _by_linear(x: Tensor, table: Tensor) -> Tensor:
@@ -117,7 +118,7 @@ TIED_LOGITS = Exercise(
         _random(2, 3, 4, 5, name="float32", stage="other", dtype=torch.float32),
         Case("views that are not contiguous", _not_contiguous, stage="other"),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, tied_logits),
     alternatives=(
         _by_linear,
         _by_einsum,

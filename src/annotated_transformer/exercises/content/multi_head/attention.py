@@ -6,15 +6,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.content.multi_head.attention_heads import HEAD_MISTAKES
-from annotated_transformer.exercises.content.multi_head.attention_masks import (
-    MASK_MISTAKES,
-    OTHER_MISTAKES,
-)
-from annotated_transformer.exercises.content.multi_head.attention_projections import (
-    PROJECTION_MISTAKES,
-    SCALE_MISTAKES,
-)
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import (
     Call,
     Case,
@@ -36,17 +28,16 @@ def multi_head_attention(
     n_heads: int,
     mask: Tensor | None = None,
 ) -> Tensor:
-    def split(x: Tensor) -> Tensor:
-        return x.reshape(*x.shape[:2], n_heads, -1).transpose(1, 2)  # (batch, heads, n, d_k)
-
-    q, k, v = split(query @ w_q), split(key @ w_k), split(value @ w_v)
+    projected = query @ w_q, key @ w_k, value @ w_v
+    q, k, v = (x.reshape(*x.shape[:2], n_heads, -1).transpose(1, 2) for x in projected)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # (batch, heads, n_q, n_k)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, float("-inf"))
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
-    merged = (weights @ v).transpose(1, 2).flatten(2)  # (batch, n_q, d_model)
+    if mask is None:
+        mask = torch.ones(1, dtype=torch.bool)  # everything may be seen
+    masked = scores.masked_fill(~mask, float("-inf"))
+    shares = torch.softmax(masked, dim=-1)
+    weights = shares.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)  # not NaN: zeros
+    heads = weights @ v  # (batch, heads, n_q, d_k)
+    merged = heads.transpose(1, 2).flatten(2)  # (batch, n_q, d_model)
     return merged @ w_o
 
 
@@ -363,13 +354,7 @@ MULTI_HEAD_ATTENTION = Exercise(
         _case("float32, a batch of 2", 2, 3, 5, 8, 2, _PADDING, stage="other", dtype=torch.float32),
         _case("5 heads, 2 queries, 7 keys, d = 10", 3, 2, 7, 10, 5, stage="other"),
     ),
-    mistakes=(
-        *SCALE_MISTAKES,
-        *PROJECTION_MISTAKES,
-        *HEAD_MISTAKES,
-        *MASK_MISTAKES,
-        *OTHER_MISTAKES,
-    ),
+    mistakes=page(__file__, multi_head_attention),
     alternatives=(_by_fused_kernel, _by_loop_over_heads, _by_einsum, _by_concatenating),
     starter=(
         "def multi_head_attention(query, key, value, w_q, w_k, w_v, w_o, n_heads, mask=None):\n"

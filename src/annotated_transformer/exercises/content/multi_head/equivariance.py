@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.multi_head.equivariance_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 Attend = Callable[[Tensor], Tensor]
@@ -14,7 +14,8 @@ Attend = Callable[[Tensor], Tensor]
 def order_gap(attend: Attend, x: Tensor, perm: Tensor) -> float:
     permuted_first = attend(x[perm])  # (n, d): the words in another order
     permuted_after = attend(x)[perm]  # (n, d): the results in that order
-    return (permuted_first - permuted_after).abs().max().item()
+    difference = permuted_first - permuted_after
+    return difference.abs().max().item()
 
 
 def _by_undoing(attend: Attend, x: Tensor, perm: Tensor) -> float:
@@ -146,7 +147,7 @@ EQUIVARIANCE = Exercise(
         _case("attention without positions, 5 words", _self_attention, 5, 5, [4, 2, 0, 1, 3]),
         _case("attention with positions, 6 words", _with_positions, 6, 6, [1, 2, 3, 5, 0, 4]),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, order_gap),
     alternatives=(_by_undoing, _by_matrix, _by_rows, _by_index_select),
     starter=(
         "def order_gap(attend, x, perm):\n"

@@ -3,11 +3,9 @@
 import torch
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.multi_head.heads_cases import not_contiguous, numbered
-from annotated_transformer.exercises.exercise import (
-    Exercise,
-    Mistake,
-)
+from annotated_transformer.exercises.exercise import Exercise
 
 
 def merge_heads(x: Tensor) -> Tensor:
@@ -39,161 +37,6 @@ def _merge_by_filling(x: Tensor) -> Tensor:
     for head in range(n_heads):
         out[:, :, head * d_k : (head + 1) * d_k] = x[:, head]
     return out
-
-
-MERGE_MISTAKES = (
-    Mistake(
-        "reshape-only",
-        lambda x: x.reshape(x.size(0), x.size(2), x.size(1) * x.size(3)),
-        "The tensor is reshaped to (B, n, h·d_k) without transposing back: the shape is right, "
-        "but a row now holds several positions of one head instead of all heads of one position. "
-        "First `transpose(1, 2)`, then reshape.",
-    ),
-    Mistake(
-        "interleaved-columns",
-        lambda x: x.permute(0, 2, 3, 1).reshape(x.size(0), x.size(2), -1),
-        "The heads' columns are interleaved: first column 0 of every head, then column 1, ... "
-        "Heads have to lie side by side, whole: (B, n, h, d_k) before the reshape, that is "
-        "`transpose(1, 2)`.",
-    ),
-    Mistake(
-        "not-flattened",
-        lambda x: x.transpose(1, 2),
-        "The transpose is right, but the last two axes are not joined: the shape is (B, n, h, "
-        "d_k). Reshape to (B, n, h·d_k).",
-    ),
-    Mistake(
-        "view-after-transpose",
-        lambda x: x.transpose(1, 2).view(x.size(0), x.size(2), -1),
-        "`view` after `transpose` fails: the numbers are no longer in the order that the view "
-        "needs. Use `reshape`, or `contiguous()` before `view`.",
-    ),
-    Mistake(
-        "heads-averaged",
-        lambda x: x.mean(1),
-        "The heads are averaged, (B, n, d_k): what they found separately is lost. The paper "
-        "concatenates them, (B, n, h·d_k).",
-    ),
-    Mistake(
-        "heads-summed",
-        lambda x: x.sum(1),
-        "The heads are added up, (B, n, d_k): what they found separately is lost. The paper "
-        "concatenates them, (B, n, h·d_k).",
-    ),
-    Mistake(
-        "first-head-only",
-        lambda x: x[:, 0],
-        "Only the first head is kept. All heads are concatenated, (B, n, h·d_k).",
-    ),
-    Mistake(
-        "heads-reversed",
-        lambda x: x.flip(1).transpose(1, 2).flatten(2),
-        "The heads are concatenated in reverse order. Head 0 comes first, so that merging undoes "
-        "splitting.",
-    ),
-    Mistake(
-        "joined-along-positions",
-        lambda x: x.reshape(x.size(0), -1, x.size(3)),
-        "The heads are joined along the positions, (B, h·n, d_k). They are joined along the "
-        "width: transpose first, then flatten the last two axes.",
-    ),
-    Mistake(
-        "joined-along-batch",
-        lambda x: torch.cat(x.unbind(1)),
-        "The heads are joined along the batch, (h·B, n, d_k): `cat` joins along the first axis "
-        "where no `dim` is given. They lie side by side in the width: `dim=-1`.",
-    ),
-    Mistake(
-        "batch-and-positions-joined",
-        lambda x: x.transpose(1, 2).flatten(0, 1),
-        "Batch and positions are joined, (B·n, h, d_k). After the transpose the last two axes, "
-        "heads and width, are the ones to join: `flatten(2)`.",
-    ),
-    Mistake(
-        "batch-joined-too",
-        lambda x: x.transpose(1, 2).flatten(2).flatten(0, 1),
-        "The heads are side by side, but batch and positions are joined as well, (B·n, h·d_k). "
-        "Only heads and width become one axis: (B, n, h·d_k).",
-    ),
-    Mistake(
-        "positions-before-batch",
-        lambda x: x.permute(2, 0, 1, 3).reshape(x.size(0), x.size(2), -1),
-        "Positions are moved before the batch, (n, B, h, d_k), and the reshape to (B, n, h·d_k) "
-        "then mixes the sentences. The batch stays first: `transpose(1, 2)`.",
-    ),
-    Mistake(
-        "joined-along-positions-transposed",
-        lambda x: x.transpose(1, 2).reshape(x.size(0), -1, x.size(3)),
-        "Positions and heads are joined, (B, n·h, d_k). After the transpose the last two axes, "
-        "heads and width, are the ones to join: `flatten(2)`.",
-    ),
-    Mistake(
-        "wrong-axes-transposed",
-        lambda x: x.transpose(-2, -1).reshape(x.size(0), x.size(2), -1),
-        "Positions and width are exchanged instead of heads and positions (`transpose(-2, -1)`), "
-        "and the reshape then mixes them. It is `transpose(1, 2)`.",
-    ),
-    Mistake(
-        "columns-as-rows",
-        lambda x: x.transpose(-2, -1).flatten(1, 2),
-        "The result is transposed, (B, h·d_k, n). Positions stay axis 1: `transpose(1, 2)`, then "
-        "flatten the last two axes.",
-    ),
-    Mistake(
-        "batch-and-heads-mixed",
-        lambda x: x.transpose(0, 1).flatten(2),
-        "Batch and heads are exchanged, and positions flattened. The batch stays first: "
-        "`transpose(1, 2)` exchanges heads and positions.",
-    ),
-    Mistake(
-        "width-by-width",
-        lambda x: x.permute(0, 2, 3, 1),
-        "The axes are (B, n, d_k, h) and nothing is joined. Heads before width, (B, n, h, d_k), "
-        "then flatten these two.",
-    ),
-    Mistake(
-        "positions-flattened",
-        lambda x: x.flatten(2),
-        "Positions and width of each head are joined, (B, h, n·d_k). Heads and width are joined "
-        "for each position: `transpose(1, 2)` first.",
-    ),
-    Mistake(
-        "everything-flattened",
-        lambda x: x.transpose(1, 2).flatten(1),
-        "Positions are joined too, (B, n·h·d_k): `flatten(1)` joins every axis from 1 on. "
-        "Positions stay an axis of their own: `flatten(2)`.",
-    ),
-    Mistake(
-        "permuted-wrongly",
-        lambda x: x.permute(0, 3, 1, 2).reshape(x.size(0), x.size(2), -1),
-        "The axes are permuted to (B, d_k, h, n) before the reshape, so a row holds several "
-        "positions. Positions have to stay second: `permute(0, 2, 1, 3)`.",
-    ),
-    Mistake(
-        "positions-mixed-by-permutation",
-        lambda x: x.permute(0, 3, 2, 1).reshape(x.size(0), x.size(2), -1),
-        "The axes are permuted to (B, d_k, n, h) before the reshape, so a row holds several "
-        "positions. Positions have to stay second: `permute(0, 2, 1, 3)`.",
-    ),
-    Mistake(
-        "heads-maximum",
-        lambda x: x.amax(1),
-        "The largest of the heads is taken, (B, n, d_k): the others are lost. The paper "
-        "concatenates them, (B, n, h·d_k).",
-    ),
-    Mistake(
-        "detached",
-        lambda x: merge_heads(x.detach()),
-        "The values are right, but `detach` (or `no_grad`, `.data`) cuts the graph: no "
-        "gradient reaches x. Leave it out.",
-    ),
-    Mistake(
-        "unchanged",
-        lambda x: x,
-        "x comes back as it was. Exchange heads and positions, then join heads and width: "
-        "(B, n, h·d_k).",
-    ),
-)
 
 
 MERGE_HEADS = Exercise(
@@ -241,7 +84,7 @@ MERGE_HEADS = Exercise(
         ),
         not_contiguous(),
     ),
-    mistakes=MERGE_MISTAKES,
+    mistakes=page(__file__, merge_heads),
     alternatives=(
         _merge_by_concatenation,
         _merge_by_flatten,

@@ -7,19 +7,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.positional.shift_matrix_mistakes import (
-    mistakes_against,
-)
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Invariant, call
 
 
 def shift_matrix(k: int, d_model: int) -> Tensor:
     matrix = torch.zeros(d_model, d_model)
     for two_i in range(0, d_model, 2):
-        angle = k / 10000 ** (two_i / d_model)  # how far k positions turn this pair
+        exponent = two_i / d_model
+        stretch = 10000**exponent
+        angle = k / stretch  # how far k positions turn this pair
         s, c = math.sin(angle), math.cos(angle)
         # sin(a + angle) = c sin a + s cos a and cos(a + angle) = -s sin a + c cos a
-        matrix[two_i : two_i + 2, two_i : two_i + 2] = torch.tensor([[c, s], [-s, c]])
+        block = torch.tensor([[c, s], [-s, c]])
+        pair = slice(two_i, two_i + 2)
+        matrix[pair, pair] = block
     return matrix
 
 
@@ -137,7 +139,7 @@ SHIFT_MATRIX = Exercise(
             "circle and stays on it, so each block is [[cos, sin], [-sin, cos]] of one angle.",
         ),
     ),
-    mistakes=mistakes_against(shift_matrix),
+    mistakes=page(__file__, shift_matrix),
     alternatives=(_by_block_diag, _by_columns, _by_solving, _by_matrix_exponential),
     starter=(
         "def shift_matrix(k, d_model):\n"

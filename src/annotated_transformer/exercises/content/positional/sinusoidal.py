@@ -8,17 +8,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.positional.sinusoidal_mistakes import mistakes_against
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
 def sinusoidal_encoding(n_positions: int, d_model: int) -> Tensor:
     pos = torch.arange(n_positions, dtype=torch.float64)[:, None]  # (n_positions, 1)
     two_i = torch.arange(0, d_model, 2, dtype=torch.float64)  # (d_model / 2,): 0, 2, 4, ...
-    angle = pos / 10000.0 ** (two_i / d_model)  # (n_positions, d_model / 2)
-    encoding = torch.zeros(n_positions, d_model)
-    encoding[:, 0::2] = angle.sin().float()
-    encoding[:, 1::2] = angle.cos().float()
+    exponent = two_i / d_model  # from 0 to nearly 1
+    stretch = 10000.0**exponent  # 1, then ever more: later pairs turn more slowly
+    angle = pos / stretch  # (n_positions, d_model / 2)
+    encoding = torch.zeros(n_positions, d_model)  # float32
+    encoding[:, 0::2] = angle.sin()
+    encoding[:, 1::2] = angle.cos()
     return encoding
 
 
@@ -139,7 +141,7 @@ SINUSOIDAL = Exercise(
         _sizes(40, 4),
         _sizes(5, 10, observe=_dtype_of),
     ),
-    mistakes=mistakes_against(sinusoidal_encoding),
+    mistakes=page(__file__, sinusoidal_encoding),
     alternatives=(
         _by_loops,
         _by_exp_of_log,

@@ -4,27 +4,28 @@ from itertools import pairwise
 
 import torch
 
-from annotated_transformer.exercises.content.tokenization.bpe_encode_mistakes import MISTAKES
-from annotated_transformer.exercises.content.tokenization.merging import Pair
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
+
+Pair = tuple[str, str]
 
 
 def bpe_encode(word: str, merges: list[tuple[str, str]]) -> list[str]:
     rank = {pair: number for number, pair in enumerate(merges)}  # 0 = learned first
     symbols = [*word, "</w>"]
-    while True:
+    for _ in word:  # a round leaves a symbol less, so there are no more
         neighbours = [(symbols[i], symbols[i + 1]) for i in range(len(symbols) - 1)]
         known = [pair for pair in neighbours if pair in rank]
         if not known:
-            return symbols
+            break
         earliest = min(known, key=lambda pair: rank[pair])
-        merged: list[str] = []
-        for symbol in symbols:  # at all its places, left to right
-            if merged and (merged[-1], symbol) == earliest:
-                merged[-1] += symbol
-            else:
-                merged.append(symbol)
+        merged, i = [], 0
+        while i < len(symbols):  # at all its places, left to right
+            width = 2 if tuple(symbols[i : i + 2]) == earliest else 1
+            merged.append("".join(symbols[i : i + width]))
+            i += width
         symbols = merged
+    return symbols
 
 
 def _in_order_of_learning(word: str, merges: list[Pair]) -> list[str]:
@@ -159,7 +160,7 @@ BPE_ENCODE = Exercise(
         "why the paper needs no token for unknown words."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
+    mistakes=page(__file__, bpe_encode),
     alternatives=(_in_order_of_learning, _one_place_a_round, _by_recursion),
     starter=(
         "def bpe_encode(word, merges):\n"

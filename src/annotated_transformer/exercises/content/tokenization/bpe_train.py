@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import torch
 
-from annotated_transformer.exercises.content.tokenization.bpe_train_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 Pair = tuple[str, str]
@@ -25,12 +25,11 @@ def bpe_train(word_counts: dict[str, int], n_merges: int) -> list[tuple[str, str
         best = min(counts, key=lambda pair: (-counts[pair], pair))  # the smallest of the best
         merges.append(best)
         for word, symbols in words.items():
-            merged: list[str] = []
-            for symbol in symbols:  # left to right
-                if merged and (merged[-1], symbol) == best:
-                    merged[-1] += symbol
-                else:
-                    merged.append(symbol)
+            merged, i = [], 0
+            while i < len(symbols):  # left to right
+                width = 2 if tuple(symbols[i : i + 2]) == best else 1
+                merged.append("".join(symbols[i : i + width]))
+                i += width
             words[word] = merged
     return merges
 
@@ -50,14 +49,12 @@ def _by_tuples(word_counts: dict[str, int], n_merges: int) -> list[Pair]:
         merges.append(best)
         following = {}
         for symbols, count in vocabulary.items():
-            joined, i = [], 0
-            while i < len(symbols):
-                if symbols[i : i + 2] == best:
-                    joined.append(best[0] + best[1])
-                    i += 2
+            joined: list[str] = []
+            for symbol in symbols:
+                if joined and (joined[-1], symbol) == best:
+                    joined[-1] += symbol
                 else:
-                    joined.append(symbols[i])
-                    i += 1
+                    joined.append(symbol)
             following[tuple(joined)] = count
         vocabulary = following
     return merges
@@ -175,7 +172,7 @@ BPE_TRAIN = Exercise(
         "learned about 37,000 such symbols from both languages together."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
+    mistakes=page(__file__, bpe_train),
     alternatives=(_by_tuples, _in_place, _by_recursion),
     starter=(
         "def bpe_train(word_counts, n_merges):\n"

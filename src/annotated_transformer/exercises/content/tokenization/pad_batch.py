@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from annotated_transformer.exercises.content.tokenization.pad_batch_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 Rows = list[list[int]]
@@ -15,15 +15,19 @@ Rows = list[list[int]]
 
 def pad_batch(rows: Rows, pad_id: int = 0) -> Tensor:
     longest = max(len(row) for row in rows)
-    batch = torch.full((len(rows), longest), pad_id)  # (B, longest), of dtype long
+    padded = []
+    for row in rows:
+        missing = [pad_id] * (longest - len(row))
+        padded.append(row + missing)  # a new list, the given row stays as it is
+    return torch.tensor(padded)  # (B, longest), of dtype long
+
+
+def _by_filling(rows: Rows, pad_id: int = 0) -> Tensor:
+    longest = max(map(len, rows))
+    batch = torch.full((len(rows), longest), pad_id)
     for i, row in enumerate(rows):
         batch[i, : len(row)] = torch.tensor(row)
     return batch
-
-
-def _by_lists(rows: Rows, pad_id: int = 0) -> Tensor:
-    longest = max(map(len, rows))
-    return torch.tensor([row + [pad_id] * (longest - len(row)) for row in rows])
 
 
 def _by_torch(rows: Rows, pad_id: int = 0) -> Tensor:
@@ -95,8 +99,8 @@ PAD_BATCH = Exercise(
         "sentences of about the same length together."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
-    alternatives=(_by_lists, _by_torch, _by_columns, _by_numpy),
+    mistakes=page(__file__, pad_batch),
+    alternatives=(_by_filling, _by_torch, _by_columns, _by_numpy),
     starter=(
         "def pad_batch(rows, pad_id=0):\n"
         '    """B lists of token numbers -> LongTensor (B, length of the longest)."""\n'

@@ -4,7 +4,7 @@ from itertools import groupby
 
 import torch
 
-from annotated_transformer.exercises.content.tokenization.token_batches_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
@@ -12,8 +12,10 @@ def token_batches(lengths: list[int], max_tokens: int) -> list[list[int]]:
     order = sorted(range(len(lengths)), key=lambda index: (lengths[index], index))
     batches: list[list[int]] = []
     batch: list[int] = []
-    for index in order:  # lengths grow, so the newest is the longest
-        if batch and (len(batch) + 1) * lengths[index] > max_tokens:
+    for index in order:
+        longest = lengths[index]  # lengths grow, so the newest is the longest
+        size = (len(batch) + 1) * longest  # padded, if it joins
+        if batch and size > max_tokens:
             batches.append(batch)
             batch = []
         batch.append(index)
@@ -125,7 +127,7 @@ TOKEN_BATCHES = Exercise(
         "paper's batches hold some 25,000 source and 25,000 target tokens."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
+    mistakes=page(__file__, token_batches),
     alternatives=(_by_pairs, _by_slices, _by_torch, _by_recursion),
     starter=(
         "def token_batches(lengths, max_tokens):\n"

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.content.training.accumulated_loss_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 Tensors = list[Tensor]
@@ -16,9 +16,10 @@ def accumulated_loss(logits: list[Tensor], targets: list[Tensor], pad_id: int = 
     total = logits[0].new_zeros(())
     tokens = 0
     for scores, target in zip(logits, targets, strict=True):  # one micro-batch
-        of_target = scores.log_softmax(-1).gather(-1, target[..., None]).squeeze(-1)  # (b, n)
+        log_p = scores.log_softmax(-1)  # (b, n, V)
+        loss = -log_p.gather(-1, target[..., None]).squeeze(-1)  # (b, n)
         real = target != pad_id
-        total = total - of_target[real].sum()
+        total = total + loss[real].sum()
         tokens += int(real.sum())
     return total / tokens  # one division, by the tokens of all of them
 
@@ -157,7 +158,7 @@ ACCUMULATED_LOSS = Exercise(
         "before the first backward pass."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
+    mistakes=page(__file__, accumulated_loss),
     alternatives=(_as_one_batch, _by_weights, _by_sums, _by_loops, _padded_together),
     starter=(
         "def accumulated_loss(logits, targets, pad_id=0):\n"

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.training.adam_step_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Stage, call
 
 Betas = tuple[float, float]
@@ -220,7 +220,7 @@ ADAM_STEP = Exercise(
         "default 0.999 within 1000), and its eps of 1e-9 only prevents 0 / 0."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
+    mistakes=page(__file__, adam_step),
     alternatives=(_by_lerp, _in_copies, _by_numpy, _by_loops),
     starter=(
         "def adam_step(param, grad, m, v, step, lr, betas=(0.9, 0.98), eps=1e-9):\n"

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
-from annotated_transformer.exercises.content.training.label_smoothing_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, Stage, call
 
 
@@ -13,7 +13,8 @@ def label_smoothing_loss(
 ) -> Tensor:
     vocab_size = logits.size(-1)
     log_p = logits.log_softmax(-1)  # (B, n, V)
-    q = torch.full_like(log_p, eps / (vocab_size - 2))  # neither the target nor pad
+    share = eps / (vocab_size - 2)  # of each token that is neither the target nor pad
+    q = torch.full_like(log_p, share)
     q.scatter_(-1, target[..., None], 1 - eps)
     q[..., pad_id] = 0.0
     loss = -(q * log_p).sum(-1)  # (B, n), the cross-entropy of each position
@@ -180,7 +181,7 @@ LABEL_SMOOTHING_LOSS = Exercise(
         "else the loss falls merely because a batch is padded more."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
+    mistakes=page(__file__, label_smoothing_loss),
     alternatives=(_by_terms, _by_loops, _by_divergence, _by_cross_entropy),
     starter=(
         "def label_smoothing_loss(logits, target, eps=0.1, pad_id=0):\n"

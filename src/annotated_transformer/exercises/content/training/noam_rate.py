@@ -5,13 +5,15 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.exercises.content.training.noam_rate_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
 def noam_rate(step: int, d_model: int, warmup: int, factor: float = 1.0) -> float:
     step = max(step, 1)
-    rate: float = d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)  # the paper's equation (3)
+    climb = step * warmup**-1.5  # the smaller of the two before step = warmup
+    decay = step**-0.5  # and this one after it
+    rate: float = d_model**-0.5 * min(decay, climb)  # the paper's equation (3)
     return factor * rate
 
 
@@ -96,7 +98,7 @@ NOAM_RATE = Exercise(
         "torch's LambdaLR calls its function with 0 first, hence the rule for step 0."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
+    mistakes=page(__file__, noam_rate),
     alternatives=(_by_branches, _by_logarithms, _by_torch, _by_sorting),
     starter=(
         "def noam_rate(step, d_model, warmup, factor=1.0):\n"

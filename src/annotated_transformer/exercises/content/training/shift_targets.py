@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.training.shift_targets_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 Tensors = tuple[Tensor, Tensor]
@@ -93,7 +93,7 @@ SHIFT_TARGETS = Exercise(
         "label would stand in the input at the same place, and the model would learn to copy."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
+    mistakes=page(__file__, shift_targets),
     alternatives=(_by_narrow, _by_lists, _by_unbinding, _by_windows, _by_loops),
     starter=(
         "def shift_targets(tgt):\n"

@@ -5,13 +5,14 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.exercises.content.training.smoothing_floor_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 
 def smoothing_floor(V: int, eps: float) -> float:  # noqa: N803
+    share = eps / (V - 2)  # of each of the V-2 tokens that are neither the target nor pad
     target = -(1 - eps) * math.log(1 - eps)
-    others = -eps * math.log(eps / (V - 2))  # V-2 tokens of eps/(V-2) each
+    others = -eps * math.log(share)  # the V-2 of them have eps together
     return target + others
 
 
@@ -87,7 +88,7 @@ SMOOTHING_FLOOR = Exercise(
         "at 1.4."
     ),
     cases=CASES,
-    mistakes=MISTAKES,
+    mistakes=page(__file__, smoothing_floor),
     alternatives=(_by_entropy, _by_sum, _by_parts, _by_cross_entropy),
     starter=(
         "def smoothing_floor(V, eps):\n"
