@@ -40,7 +40,8 @@ from annotated_transformer.exercises.exercise import Candidate, Mistake
 INDENT = "    "
 BORROWED = re.compile(r"As ((?:`[^`]+`(?:,? and |, )?)+)\.")
 WHOLE = ("def ", "class ", "import ", "from ", "@")  # how code begins that is no change of a line
-OF_PAGE = 8  # entries that a message names of those that are there
+COUNTER = "_count_turn"
+TURNS = 100_000  # of all loops in one call; two mistakes together may never end
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Edited:
     ) -> None:
         self.source, self.name, self.space, self.whole = source, name, space, whole
         self.changes = tuple(sorted(changes, key=lambda change: (change.start, change.end)))
+        self._turns = 0
 
     @property
     def text(self) -> str:
@@ -94,13 +96,19 @@ class Edited:
     @cached_property
     def function(self) -> Candidate:
         """What is called."""
-        scope = dict(self.space)
-        exec(compile(self.text, f"<{self.name}>", "exec"), scope)
+        scope = {**self.space, COUNTER: self._count_turn}
+        exec(compile(_with_counted_loops(self.text), f"<{self.name}>", "exec"), scope)
         function: Candidate = scope[self.name]
         return function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._turns = 0
         return self.function(*args, **kwargs)
+
+    def _count_turn(self) -> None:
+        self._turns += 1
+        if self._turns > TURNS:
+            raise RuntimeError("a loop without an end")
 
     def with_changes_of(self, other: "Edited") -> "Edited | None":
         """Both functions' changes in one; None where they are about the same place."""
@@ -114,6 +122,16 @@ class Edited:
             if same_place or following.start < one.end:
                 return None
         return Edited(self.source, self.name, both, self.space)
+
+
+def _with_counted_loops(text: str) -> ast.Module:
+    """The code of a text, in which every turn of a loop is counted."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.For, ast.While)):
+            call = ast.Expr(ast.Call(ast.Name(COUNTER, ast.Load()), [], []))
+            node.body.insert(0, ast.copy_location(call, node.body[0]))
+    return ast.fix_missing_locations(tree)
 
 
 def page(module_file: str, reference: Candidate) -> tuple[Mistake, ...]:
