@@ -1,0 +1,108 @@
+"""Two mistakes at once, drawn from each bank and listed nowhere: both are named."""
+
+import itertools
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from annotated_transformer.exercises.bank import together
+from annotated_transformer.exercises.catalogue import catalogue
+from annotated_transformer.exercises.exercise import Exercise, Mistake
+from annotated_transformer.exercises.grader.compare import Tolerance
+from annotated_transformer.exercises.grader.confinement import Limits
+from annotated_transformer.exercises.grader.diagnosis import PARTS
+from annotated_transformer.exercises.grader.grading import judge
+from annotated_transformer.exercises.grader.outcomes import Outcome, cases_of, outcome_of, run_case
+from annotated_transformer.exercises.grader.pristine import pristine
+from annotated_transformer.exercises.grader.sandbox import Run
+
+Candidate = Callable[..., Any]
+
+
+def profile(exercise: Exercise, function: Candidate) -> list[Outcome]:
+    """What a function gives on every case."""
+    return [
+        outcome_of(exercise, number, function, str(case.dtype or "float64").removeprefix("torch."))
+        for number, case in enumerate(cases_of(exercise))
+    ]
+
+
+def alike(one: list[Outcome], other: list[Outcome]) -> bool:
+    return all(part(a, b, Tolerance()) for a, b in zip(one, other, strict=True) for part in PARTS)
+
+
+def both(exercise: Exercise, one: Mistake, other: Mistake) -> Candidate | None:
+    """A candidate with both mistakes; None where they are about the same place."""
+    if not exercise.asks_for_answers:
+        return together(one, other)
+    first, second = one.implementation(), other.implementation()
+    if set(first) & set(second):
+        return None
+    return lambda: {**exercise.reference(), **first, **second}
+
+
+def drawn(exercise: Exercise, number: int) -> Iterator[tuple[Mistake, Mistake, Candidate]]:
+    """Pairs of which each changes something that the other leaves, and which no entry equals."""
+    pairs = list(itertools.combinations(exercise.mistakes, 2))
+    random.Random(exercise.id).shuffle(pairs)
+    entries = []
+    if not exercise.asks_for_answers:
+        functions = (exercise.reference, *(m.implementation for m in exercise.mistakes))
+        entries = [profile(exercise, function) for function in functions]
+    found = 0
+    for one, other in pairs[: 6 * number]:
+        candidate = both(exercise, one, other)
+        if candidate is None:
+            continue
+        own = profile(exercise, candidate) if entries else []
+        if any(alike(own, entry) for entry in entries):
+            continue
+        yield one, other, candidate
+        found += 1
+        if found == number:
+            return
+
+
+def parts_of(names: tuple[str, ...]) -> set[str]:
+    """Of names such as "a+b", which an entry has that is itself two, both."""
+    return {part for name in names for part in name.split("+")}
+
+
+@pytest.mark.parametrize(
+    ("number", "exercises", "pairs"),
+    [(2, 40, 80), pytest.param(50, 40, 2000, marks=pytest.mark.slow)],
+    ids=["a few", "thousands"],
+)
+def test_both_are_named(number: int, exercises: int, pairs: int) -> None:
+    """A minute for the few: a pair is told apart from all others of its bank."""
+    seen, true, complete, false = set(), 0, 0, 0
+    seconds: list[float] = []
+    for exercise in catalogue().values():
+        with pristine():
+            for one, other, candidate in drawn(exercise, number):
+                run = {n: run_case(exercise, n, candidate) for n in range(len(cases_of(exercise)))}
+                begun = time.process_time()
+                report = judge(exercise, Run(run, end="finished"), Limits())
+                seconds.append(time.process_time() - begun)
+                assert not report.passed
+                wanted, named = parts_of((one.name, other.name)), parts_of(report.mistakes)
+                seen.add(exercise.id)
+                true += bool(wanted & named)
+                complete += wanted <= named
+                false += bool(named - wanted)
+    found = len(seconds)
+    print(
+        f"{found} pairs of {len(seen)} exercises: a true one named {true / found:.1%}, "
+        f"both {complete / found:.1%}, a false one {false / found:.1%}; "
+        f"{statistics.median(seconds):.2f} s in the median, {max(seconds):.2f} s at worst"
+    )
+    assert len(seen) >= exercises
+    assert found >= pairs
+    assert true / found >= 0.95
+    assert complete / found >= 0.85
+    assert statistics.median(seconds) < 1
+    assert max(seconds) < 5
