@@ -1,7 +1,6 @@
 """A run's folder: config.json, tokenizer.json, metrics.jsonl, model.safetensors, checkpoints/."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -278,9 +277,3 @@ def load_run(
     weights, _ = load_tensors(directory.model_file, MODEL_FORMAT)
     set_model_weights(model, weights, directory.model_file)
     return model.to(device).eval(), vocabulary, config
-
-
-def process_cpu_seconds() -> float:
-    """CPU time of this process, all threads together."""
-    times = os.times()
-    return times.user + times.system

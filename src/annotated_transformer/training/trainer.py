@@ -30,7 +30,7 @@ from annotated_transformer.training.checkpoints import (
 from annotated_transformer.training.distributed import ALONE, Workers
 from annotated_transformer.training.gradients import StepGradients
 from annotated_transformer.training.initial_gain import shrink_branches
-from annotated_transformer.training.journal import DIVERGED, Journal
+from annotated_transformer.training.journal import DIVERGED, Journal, process_cpu_seconds
 from annotated_transformer.training.planning import EpochPlans
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import (
@@ -38,7 +38,6 @@ from annotated_transformer.training.run_directory import (
     RunDirectory,
     average_checkpoints,
     model_weights,
-    process_cpu_seconds,
 )
 from annotated_transformer.training.schedule import LearningRateSchedule
 from annotated_transformer.training.signals import asking_to_stop
