@@ -706,6 +706,27 @@ def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
         load_run_record(request.folder)
 
 
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "scores.json"])
+@pytest.mark.parametrize("content", [b"\xff{}\n", b"[[]\n", b"7\n"])
+def test_a_damaged_file_of_a_record_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+    request = make_run_dir(tmp_path)
+    record_run(request, parse)
+    (request.folder / name).write_bytes(content)
+    with pytest.raises(WorkError, match=name):
+        load_run_record(request.folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["run/config.json", "run/metrics.jsonl", "scores.json", "ours.txt"]
+)
+def test_no_record_is_made_from_a_damaged_file(tmp_path: Path, name: str) -> None:
+    request = make_run_dir(tmp_path)
+    (tmp_path / name).write_bytes(b"\xff{}\n")
+    with pytest.raises(WorkError, match=Path(name).name):
+        record_run(request, parse)
+    assert not request.folder.exists()
+
+
 def test_examples_are_spread_evenly() -> None:
     assert choose_lines(1000) == [1, 167, 334, 501, 667, 834]
     assert choose_lines(2) == [1, 2]

@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -43,10 +44,19 @@ def write_run(run_dir: Path, data_dir: Path, **changes) -> Path:
     sizes = {"d_model": 16, "d_ff": 16, "num_heads": 2, "num_layers": 2}
     config = TransformerConfig(len(vocabulary), **{**sizes, **changes})
     directory = RunDirectory(run_dir)
-    data = {"name": "folder", "data_dir": str(data_dir), "source": "en", "target": "de"}
+    data = {**about_the_data("folder"), "data_dir": str(data_dir)}
+    for split in ("train", "valid"):
+        pairs = Split(*map(list, zip(*SPLITS[split], strict=True)))
+        data["splits"][split] = {"pairs": len(pairs), "sha256": pairs.sha256}
     directory.create(RunConfig(config, TrainingConfig(steps=1), data), vocabulary)
     directory.save_model(model_weights(Transformer(config)), "chance")
     return run_dir
+
+
+def about_the_data(name: str) -> dict[str, Any]:
+    """What config.json says of the data, no split described."""
+    data = {"preset": "tiny", "name": name, "data_dir": None, "source": "en", "target": "de"}
+    return {**data, "splits": {}}
 
 
 def letters_corpus() -> ParallelCorpus:
@@ -72,7 +82,7 @@ def build_trainer(
     )
     training = TrainingConfig(**{"steps": 8, "max_tokens": 64, "warmup": 4} | settings_changed)
     directory = RunDirectory(path)
-    config = RunConfig(model, training, {})
+    config = RunConfig(model, training, about_the_data(corpus.name))
     if workers.is_first and not directory.is_begun():
         directory.create(config, vocabulary)
     encoded = encode_split(corpus["train"], vocabulary)

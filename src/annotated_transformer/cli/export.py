@@ -1,13 +1,12 @@
 """`annotated-transformer export`: a trained model as one folder to hand on."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from annotated_transformer.cli.options import add_run_dir
-from annotated_transformer.errors import CallError
+from annotated_transformer.errors import CallError, WorkError
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -52,11 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
 def read_report(path: Path) -> dict[str, Any]:
     """A report of `evaluate`. Raises CallError if it is none."""
     from annotated_transformer.sharing.translator import shareable
+    from annotated_transformer.training.run_files import read_json
 
+    advice = (
+        "It is not what `evaluate --format json` prints: make it with "
+        f"`annotated-transformer evaluate --run-dir ... --format json > {path}`."
+    )
     try:
-        return shareable(json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CallError(
-            f"{path} is not what `evaluate --format json` prints ({error!r}): make it with "
-            f"`annotated-transformer evaluate --run-dir ... --format json > {path}`."
-        ) from error
+        return shareable(read_json(path, advice), path, advice)
+    except WorkError as error:
+        raise CallError(str(error)) from error

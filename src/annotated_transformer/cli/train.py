@@ -159,13 +159,13 @@ def _take_part(
 ) -> int:
     """What one process of a run does, from opening it to its end."""
     if resume:
-        opened = _reopen(directory, asked)
+        opened = _reopen(directory, asked, device)
     elif workers.is_first:
         asked.setdefault("threads", torch.get_num_threads())
         opened = _begin(directory, asked, device)
     else:
         workers.wait()  # until the first process has begun the run
-        opened = _reopen(directory, {})
+        opened = _reopen(directory, {}, device)
     config = opened[0]
     if config.training.threads is not None:
         torch.set_num_threads(config.training.threads)
@@ -256,10 +256,14 @@ def _begin(
 
 
 def _reopen(
-    directory: RunDirectory, asked: dict[str, Any]
+    directory: RunDirectory, asked: dict[str, Any], device: torch.device
 ) -> tuple[RunConfig, ParallelCorpus, Vocabulary]:
     """A run to go on with: its own configuration, which the call must not contradict."""
     config = directory.read_config()
+    try:
+        refuse_what_cannot_fit(config.model, device)
+    except CallError as error:
+        raise CallError(f"{directory.config_file} asks for too much here: {error}") from error
     known = {
         "data": config.data["name"],
         **config.data,

@@ -121,7 +121,7 @@ class Vocabulary:
         Raises:
             CallError: no such file.
             WorkError: the file is truncated, is no tokenizer, or is one whose first four ids are
-                not our specials.
+                not our specials or whose ids leave numbers out.
         """
         path = Path(path)
         if not path.is_file():
@@ -130,13 +130,19 @@ class Vocabulary:
             tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
         except Exception as error:  # the library raises bare Exception
             raise WorkError(
-                f"{path} cannot be read as a tokenizer: it is truncated or something else ({error})"
+                f"{path} cannot be read as a tokenizer ({error}): it is truncated or something "
+                "else. Restore it, or train anew."
             ) from error
         first = tuple(tokenizer.id_to_token(index) for index in range(len(SPECIALS)))
         if first != SPECIALS:
             raise WorkError(
                 f"{path} is a tokenizer of another program: its ids 0 to 3 are "
                 f"{', '.join(map(str, first))} and should be {', '.join(SPECIALS)}"
+            )
+        if max(tokenizer.get_vocab().values()) >= tokenizer.get_vocab_size():
+            raise WorkError(
+                f"{path} is damaged: its ids are not the numbers from 0 on. Restore it, or train "
+                "anew."
             )
         return cls(tokenizer)
 

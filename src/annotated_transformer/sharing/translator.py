@@ -10,19 +10,32 @@ from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
 
 from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 from annotated_transformer.data import Vocabulary
-from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.scoring import PROTOCOLS
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.sharing.card import LIBRARY, write_card
 from annotated_transformer.training import RunConfig, RunDirectory, load_run
-from annotated_transformer.training.checkpoints import load_tensors, write_atomically
-from annotated_transformer.training.run_directory import MODEL_FORMAT, model_weights
+from annotated_transformer.training.checkpoints import write_atomically
+from annotated_transformer.training.run_directory import model_weights
+from annotated_transformer.training.run_files import checked, damaged, read_list
 from annotated_transformer.transformer import Transformer
 
 SCORES = "scores.json"
 SHARED = ("config.json", "tokenizer.json", "metrics.jsonl", "model.safetensors", SCORES)
 
 Report = dict[str, Any]  # what `evaluate --format json` prints
+KEPT = {  # what others need of a report, and of a score in it
+    "data": str,
+    "split": str,
+    "source": str,
+    "target": str,
+    "sentences": int,
+    "beam": int,
+    "alpha": float,
+    "alpha_chosen_on": str | None,
+    "max_extra": int,
+}
+SCORE = {"name": str, "value": float, "signature": str}
 
 
 class Translator(ModelHubMixin, library_name=LIBRARY):
@@ -66,9 +79,7 @@ class Translator(ModelHubMixin, library_name=LIBRARY):
         """
         transformer, vocabulary, run = load_run(path, device)
         directory = RunDirectory(Path(path))
-        made_from = load_tensors(directory.model_file, MODEL_FORMAT)[1].get(
-            "made_from", "not known"
-        )
+        _, made_from = directory.load_model()
         metrics, reports = directory.read_metrics(), read_reports(directory)
         return cls(transformer, vocabulary, run, metrics, reports, made_from)
 
@@ -130,29 +141,29 @@ def read_reports(directory: RunDirectory) -> list[Report]:
     Raises:
         WorkError: if the file is damaged.
     """
-    path = directory.path / SCORES
+    path, advice = directory.path / SCORES, "Restore it, or delete it."
     if not path.exists():
         return []
-    try:
-        return [shareable(report) for report in json.loads(path.read_text("utf-8"))]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WorkError(f"{path} is damaged or not ours ({error}): delete it.") from error
+    return [shareable(report, path, advice) for report in read_list(path, advice)]
 
 
-def shareable(report: Report) -> Report:
+def shareable(report: Any, origin: Path, advice: str) -> Report:
     """What others need of a report of `evaluate`.
 
+    Args:
+        report: plain data.
+        origin: the file that it stands in.
+        advice: a sentence that says what to do if it is no such report.
+
     Raises:
-        ValueError, KeyError, TypeError: if it is no such report.
+        WorkError: if it is none.
     """
-    if unknown := [one["name"] for one in report["scores"] if one["name"] not in PROTOCOLS]:
-        raise ValueError(f"there is no protocol {unknown[0]!r}")
+    checked(report, {"scores": list}, origin, advice)
     if report.get("hypotheses"):
-        raise ValueError("it scores a file of translations, which may be anybody's")
-    kept = ("data", "split", "source", "target", "sentences", "beam", "alpha", "alpha_chosen_on")
-    scores = [
-        {"name": one["name"], "value": float(one["value"]), "signature": one["signature"]}
-        for one in report["scores"]
-    ]
-    extra = report.get("max_extra", MAX_EXTRA)  # older reports do not say
-    return {**{name: report[name] for name in kept}, "max_extra": extra, "scores": scores}
+        raise damaged(origin, "it scores a file of translations, which may be anybody's", advice)
+    checked(report, KEPT, origin, advice, may_lack=("max_extra",))
+    scores = [checked(one, SCORE, f"a score in {origin}", advice) for one in report["scores"]]
+    if unknown := [one["name"] for one in scores if one["name"] not in PROTOCOLS]:
+        raise damaged(origin, f"there is no protocol {unknown[0]!r}", advice)
+    kept = {name: report.get(name, MAX_EXTRA) for name in KEPT}  # older reports lack the last
+    return {**kept, "scores": [{name: one[name] for name in SCORE} for one in scores]}

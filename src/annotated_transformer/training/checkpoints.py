@@ -18,10 +18,12 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from annotated_transformer.errors import WorkError
+from annotated_transformer.training.run_files import checked, damaged, parse_json
 
 FORMAT = "annotated-transformer checkpoint 1"
 METADATA_KEY = "annotated_transformer"
 NAME = re.compile(r"step-(\d{8})\.safetensors")
+ADVICE = "Delete it to go on from the one before."
 
 
 @dataclass(frozen=True)
@@ -98,15 +100,21 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) 
     write_atomically(path, lambda target: save_file(on_cpu, target, metadata))
 
 
-def load_tensors(path: Path, expected_format: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def load_tensors(
+    path: Path, expected_format: str, advice: str
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors of a file, and what it says about itself.
+
+    Args:
+        advice: a sentence that says what to do if it cannot be read.
 
     Raises:
         WorkError: if the file is missing, damaged, or was not written by us for this purpose.
     """
     try:
         with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
+            text = (file.metadata() or {}).get(METADATA_KEY, "{}")
+            about = checked(parse_json(text, path, advice), {}, path, advice)
             if about.get("format") != expected_format:
                 raise WorkError(
                     f"{path} is not a file of ours: its format is "
@@ -119,7 +127,7 @@ def load_tensors(path: Path, expected_format: str) -> tuple[dict[str, Tensor], d
     except (OSError, ValueError, SafetensorError) as error:
         raise WorkError(
             f"{path} cannot be read ({error}): it is truncated, damaged or not a safetensors "
-            "file. Delete it to go on from the one before."
+            f"file. {advice}"
         ) from error
 
 
@@ -145,20 +153,33 @@ def save_stop(folder: Path, checkpoint: Checkpoint) -> None:
 
 def load_checkpoint(path: Path) -> Checkpoint:
     """Read what `save_checkpoint` wrote. Raises WorkError as `load_tensors` does."""
-    tensors, about = load_tensors(path, FORMAT)
-    return Checkpoint(tensors, about["state"])
+    tensors, about = load_tensors(path, FORMAT, ADVICE)
+    state = checked(about.get("state"), {"step": int}, f"the state in {path}", ADVICE)
+    return Checkpoint(tensors, state)
 
 
 def average_weights(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the model's weights over checkpoints (section 6.1)."""
-    return average_states(
-        {
+    """The mean of the model's weights over checkpoints (section 6.1).
+
+    Raises:
+        WorkError: if a checkpoint is damaged, or has other weights than the first.
+    """
+    shapes: dict[str, torch.Size] = {}
+
+    def weights(path: Path) -> dict[str, Tensor]:
+        tensors = load_checkpoint(path).tensors
+        found = {
             name.removeprefix("model/"): tensor
-            for name, tensor in load_checkpoint(path).tensors.items()
+            for name, tensor in tensors.items()
             if name.startswith("model/")
         }
-        for path in paths
-    )
+        theirs = {name: tensor.shape for name, tensor in found.items()}
+        shapes.update(shapes or theirs)
+        if theirs != shapes:
+            raise damaged(path, f"its weights are not those of {paths[0]}", ADVICE)
+        return found
+
+    return average_states(map(weights, paths))
 
 
 def average_states(states: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:

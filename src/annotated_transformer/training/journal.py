@@ -1,12 +1,13 @@
 """What a run writes down as it goes: losses, validations, warnings, and what it has cost so far."""
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
 
 from annotated_transformer.training.alarms import explosion, has_exploded
 from annotated_transformer.training.progress import Progress
-from annotated_transformer.training.run_directory import RunDirectory, process_cpu_seconds
+from annotated_transformer.training.run_directory import RunDirectory
 from annotated_transformer.training.snapshot import RunState
 
 Metrics = dict[str, Any]
@@ -116,3 +117,9 @@ class Journal:
             self.warn(state.step, "loss", explosion(state.step, loss, state.best_loss))
         state.alarmed = exploded
         state.best_loss = loss if state.best_loss is None else min(loss, state.best_loss)
+
+
+def process_cpu_seconds() -> float:
+    """CPU time of this process, all threads together."""
+    times = os.times()
+    return times.user + times.system

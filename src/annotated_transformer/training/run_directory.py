@@ -1,12 +1,11 @@
 """A run's folder: config.json, tokenizer.json, metrics.jsonl, model.safetensors, checkpoints/."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from filelock import FileLock, Timeout
@@ -22,10 +21,14 @@ from annotated_transformer.training.checkpoints import (
     stop_path,
     write_atomically,
 )
+from annotated_transformer.training.run_files import checked, damaged, read_metrics, read_object
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.transformer import Transformer
 
 MODEL_FORMAT = "annotated-transformer model 1"
+# What config.json says of the data, and of one of its splits.
+DATA = {"preset": str, "name": str, "data_dir": str | None, "source": str, "target": str}
+SPLIT = {"pairs": int, "sha256": str}
 
 
 @dataclass(frozen=True)
@@ -138,24 +141,29 @@ class RunDirectory:
                 f"{self.path} holds no run (there is no {self.config_file.name} in it): name the "
                 "--run-dir that `train` was given."
             )
+        path, advice = self.config_file, "Restore it, or train anew."
+        values = read_object(path, advice, {"model": dict, "training": dict, "data": dict})
+        for name, kind in (("model", TransformerConfig), ("training", TrainingConfig)):
+            kinds = get_type_hints(kind)  # an older version had fewer fields
+            checked(values[name], kinds, f"{name} in {path}", advice, may_lack=kinds)
+        data = checked(values["data"], {**DATA, "splits": dict}, f"data in {path}", advice)
+        for name, split in data["splits"].items():
+            checked(split, SPLIT, f"the split {name} in {path}", advice)
         try:
-            values = json.loads(self.config_file.read_text("utf-8"))
             return RunConfig(
                 TransformerConfig.from_dict(values["model"]),
                 TrainingConfig.from_dict(values["training"]),
-                values["data"],
+                data,
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise WorkError(
-                f"{self.config_file} is damaged or not ours ({error}): restore it, or train anew."
-            ) from error
+        except ValueError as error:
+            raise damaged(path, str(error).removesuffix("."), advice) from error
 
     def read_vocabulary(self, config: RunConfig) -> Vocabulary:
         """The vocabulary of the run.
 
         Raises:
             CallError: if it is not there.
-            WorkError: if it is damaged or another run's.
+            WorkError: if it is damaged or another run's, or config.json names other ids.
         """
         vocabulary = Vocabulary.load(self.tokenizer_file)
         if len(vocabulary) != config.model.vocab_size:
@@ -163,6 +171,14 @@ class RunDirectory:
                 f"{self.tokenizer_file} has {len(vocabulary)} pieces and the model was built for "
                 f"{config.model.vocab_size}: it is another run's vocabulary."
             )
+        for name in ("pad_id", "bos_id", "eos_id"):
+            if getattr(config.model, name) != getattr(vocabulary, name):
+                raise damaged(
+                    self.config_file,
+                    f"{name} is {getattr(config.model, name)}, and {getattr(vocabulary, name)} in "
+                    "every vocabulary",
+                    "Restore it, or train anew.",
+                )
         return vocabulary
 
     def append_metrics(self, values: dict[str, Any]) -> None:
@@ -177,16 +193,12 @@ class RunDirectory:
             ) from error
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """Every whole line of metrics.jsonl; a line cut off by a crash is left out."""
-        if not self.metrics_file.exists():
-            return []
-        lines = []
-        for line in self.metrics_file.read_text("utf-8").split("\n"):
-            try:
-                lines.append(json.loads(line))
-            except ValueError:
-                continue
-        return lines
+        """Every line of metrics.jsonl; one at the end that a crash has cut off is left out.
+
+        Raises:
+            WorkError: if it is damaged otherwise.
+        """
+        return read_metrics(self.metrics_file)
 
     def forget_metrics_after(self, step: int) -> None:
         """Drop the lines of steps that a resumed run will take again."""
@@ -196,6 +208,16 @@ class RunDirectory:
     def save_model(self, weights: dict[str, torch.Tensor], made_from: str) -> None:
         """Write model.safetensors. `made_from` says which checkpoints the weights come from."""
         save_tensors(self.model_file, weights, {"format": MODEL_FORMAT, "made_from": made_from})
+
+    def load_model(self) -> tuple[dict[str, torch.Tensor], str]:
+        """The weights of model.safetensors, and which checkpoints they come from.
+
+        Raises:
+            WorkError: if it is damaged or not ours.
+        """
+        advice = f"Make it anew with `annotated-transformer average --run-dir {self.path}`."
+        weights, about = load_tensors(self.model_file, MODEL_FORMAT, advice)
+        return weights, str(about.get("made_from", "not known"))
 
 
 def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
@@ -274,13 +296,14 @@ def load_run(
             f"{directory.path} has no {directory.model_file.name} yet: let the training end "
             f"(--resume), or run `annotated-transformer average --run-dir {directory.path}`."
         )
+    weights, _ = directory.load_model()
+    numbers = sum(tensor.numel() for tensor in weights.values())
+    if numbers != config.model.count_parameters():  # before so many are made
+        raise WorkError(
+            f"{directory.model_file} holds {numbers:,} numbers, and a model as "
+            f"{directory.config_file} describes it has {config.model.count_parameters():,}: one of "
+            "the two is another run's."
+        )
     model = Transformer(config.model)
-    weights, _ = load_tensors(directory.model_file, MODEL_FORMAT)
     set_model_weights(model, weights, directory.model_file)
     return model.to(device).eval(), vocabulary, config
-
-
-def process_cpu_seconds() -> float:
-    """CPU time of this process, all threads together."""
-    times = os.times()
-    return times.user + times.system

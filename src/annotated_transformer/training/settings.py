@@ -2,12 +2,16 @@
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Precision = Literal["fp32", "bf16"]
 Measure = Literal["loss", "bleu"]
 Final = Literal["average", "best", "last"]
-CHOICES = {"stop_by": ("loss", "bleu"), "final": ("average", "best", "last")}
+CHOICES = {
+    "precision": get_args(Precision),
+    "stop_by": get_args(Measure),
+    "final": get_args(Final),
+}
 
 # What a machine can still count or hold; beyond, PyTorch and tokenizers fail without a sentence.
 LARGEST = {"seed": 2**63 - 1, "vocab_size": 1_000_000, "threads": 1024}
@@ -116,14 +120,16 @@ class TrainingConfig:
             most = LARGEST.get(field.name, LARGEST_OF_ANY)
             if isinstance(value, int) and value > most:
                 raise ValueError(f"{field.name} = {value}: it must be at most {most:,}.")
-        for name in ("seed", "r_drop"):
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas = {self.betas}: two numbers from 0 to below 1 are expected.")
+        for name in ("seed", "r_drop", "adam_eps"):
             if (value := getattr(self, name)) < 0:
                 raise ValueError(f"{name} = {value}: it must be at least 0.")
         for name in ("label_smoothing", "decay", "bpe_dropout"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: 0 to 1 is expected.")
         optional = ("checkpoint_every", "learning_rate", "clip_norm", "stop_after", "pairs")
-        for name in (*optional, "init_gain"):
+        for name in (*optional, "threads", "init_gain"):
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise ValueError(f"{name} = {value}: it must be positive.")
         for name, choices in CHOICES.items():

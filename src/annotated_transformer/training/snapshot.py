@@ -1,16 +1,19 @@
 """A run at one moment: everything that decides how it goes on, to a checkpoint and back."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.errors import WorkError
-from annotated_transformer.training.checkpoints import Checkpoint
+from annotated_transformer.training.checkpoints import ADVICE, Checkpoint
 from annotated_transformer.training.run_directory import model_weights, set_model_weights
+from annotated_transformer.training.run_files import checked, damaged
 from annotated_transformer.transformer import Transformer
+
+MOMENTS = {"step", "exp_avg", "exp_avg_sq"}  # what Adam keeps of a weight
 
 
 @dataclass
@@ -75,26 +78,38 @@ def restore_snapshot(
     """Put a run back to the moment of a checkpoint, which was read from `origin`.
 
     Raises:
-        WorkError: if the checkpoint is another model's, or was written by a newer version.
+        WorkError: if the checkpoint is damaged or another model's, or was written by a newer
+            version.
     """
-    known = {field.name for field in fields(RunState)}
-    if unknown := sorted(set(checkpoint.state) - known):
+    known = get_type_hints(RunState)
+    if unknown := sorted(checkpoint.state.keys() - known):
         raise WorkError(
             f"{origin} was written by a newer version of this package: it holds "
             f"{', '.join(unknown)}. Go on with that version."
         )
+    state = checked(checkpoint.state, known, f"the state in {origin}", ADVICE, may_lack=known)
     groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
     for name, tensor in checkpoint.tensors.items():
         group, _, key = name.partition("/")
         groups.setdefault(group, {})[key] = tensor
     set_model_weights(model, groups["model"], origin)
-    parameters = dict(model.named_parameters())
+    moments: dict[str, dict[str, Tensor]] = {}
     for name, tensor in groups["optimizer"].items():
-        key, _, parameter_name = name.partition("/")
-        parameter = parameters[parameter_name]
-        place = "cpu" if key == "step" and device.type == "cpu" else device
-        optimizer.state[parameter][key] = tensor.to(place)
-    torch.set_rng_state(groups["random"]["cpu"])
-    if device.type == "cuda" and "cuda" in groups["random"]:
-        torch.cuda.set_rng_state(groups["random"]["cuda"], device)
-    return RunState(**checkpoint.state)
+        key, _, weight = name.partition("/")
+        moments.setdefault(weight, {})[key] = tensor
+    parameters = dict(model.named_parameters())
+    for weight, of_weight in moments.items():
+        shape = parameters[weight].shape if weight in parameters else None
+        shapes = {tensor.shape for key, tensor in of_weight.items() if key != "step"}
+        if of_weight.keys() != MOMENTS or shapes != {shape} or of_weight["step"].numel() != 1:
+            raise damaged(origin, f"its moments of {weight} are not those of a weight", ADVICE)
+        for key, tensor in of_weight.items():
+            place = "cpu" if key == "step" and device.type == "cpu" else device
+            optimizer.state[parameters[weight]][key] = tensor.to(place)
+    try:
+        torch.set_rng_state(groups["random"]["cpu"])
+        if device.type == "cuda" and "cuda" in groups["random"]:
+            torch.cuda.set_rng_state(groups["random"]["cuda"], device)
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise damaged(origin, f"no random numbers follow from it ({error})", ADVICE) from error
+    return RunState(**state)

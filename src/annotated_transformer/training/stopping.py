@@ -17,7 +17,7 @@ Metrics = dict[str, Any]
 
 def best_validation(lines: list[Metrics], measure: Measure) -> Metrics | None:
     """The validation with the lowest loss or the highest BLEU, the first of equals."""
-    validations = [line for line in lines if line["event"] == "valid"]
+    validations = [line for line in lines if line["event"] == "valid" and measure in line]
     if not validations:
         return None
     sign = 1 if measure == "loss" else -1
@@ -56,6 +56,8 @@ def use_best(directory: RunDirectory) -> str:
             f"{directory.path} has no {directory.best_file.name}: only a run begun with --final "
             "best or --stop-after keeps the weights of its best validation."
         )
-    weights, about = load_tensors(directory.best_file, MODEL_FORMAT)
-    directory.save_model(weights, about["made_from"])
-    return str(about["made_from"])
+    advice = "Restore it, or take the mean of the checkpoints."
+    weights, about = load_tensors(directory.best_file, MODEL_FORMAT, advice)
+    made_from = str(about.get("made_from", "not known"))
+    directory.save_model(weights, made_from)
+    return made_from

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from annotated_transformer.fast.byte_dropout import use_byte_dropout
 from annotated_transformer.fast.compiling import compile_layers
 from annotated_transformer.fast.paths import use_fast_paths
 from annotated_transformer.training.checkpoints import (
+    ADVICE,
     Checkpoint,
     latest_checkpoint,
     list_checkpoints,
@@ -30,7 +32,7 @@ from annotated_transformer.training.checkpoints import (
 from annotated_transformer.training.distributed import ALONE, Workers
 from annotated_transformer.training.gradients import StepGradients
 from annotated_transformer.training.initial_gain import shrink_branches
-from annotated_transformer.training.journal import DIVERGED, Journal
+from annotated_transformer.training.journal import DIVERGED, Journal, process_cpu_seconds
 from annotated_transformer.training.planning import EpochPlans
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import (
@@ -38,8 +40,8 @@ from annotated_transformer.training.run_directory import (
     RunDirectory,
     average_checkpoints,
     model_weights,
-    process_cpu_seconds,
 )
+from annotated_transformer.training.run_files import damaged
 from annotated_transformer.training.schedule import LearningRateSchedule
 from annotated_transformer.training.signals import asking_to_stop
 from annotated_transformer.training.snapshot import RunState, restore_snapshot, take_snapshot
@@ -361,7 +363,15 @@ class Trainer:
         if path is not None:
             checkpoint = load_checkpoint(path)
             self.state = restore_snapshot(checkpoint, path, self.model, self.optimizer, self.device)
+            self._refuse_a_place_that_is_none(path)
             self.journal.go_on_from(self.state.wall_seconds, self.state.cpu_seconds)
         if self.workers.is_first:
             self.directory.forget_metrics_after(self.state.step)
         return self.state.step
+
+    def _refuse_a_place_that_is_none(self, origin: Path) -> None:
+        """Raises WorkError if no training is ever where a checkpoint says that it was."""
+        step, epoch, batch = self.state.step, self.state.epoch, self.state.batch
+        if min(step, epoch, batch) < 0 or batch > len(self.batches(epoch)):
+            place = f"step {step:,}, batch {batch:,} of epoch {epoch:,}"
+            raise damaged(origin, f"the run never comes to its {place}", ADVICE)

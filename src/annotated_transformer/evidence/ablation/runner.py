@@ -19,10 +19,11 @@ from annotated_transformer.data import load_corpus
 from annotated_transformer.errors import CallError, UserError, WorkError
 from annotated_transformer.evidence.ablation.plan import Plan, Task
 from annotated_transformer.evidence.ledger.machine import code_version
-from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
+from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, load_run_record
 from annotated_transformer.evidence.ledger.recording import Request, record_run
 from annotated_transformer.training.journal import DIVERGED
 from annotated_transformer.training.run_directory import RunDirectory
+from annotated_transformer.training.run_files import read_object
 from annotated_transformer.training.signals import asking_to_stop
 
 LAST_LINES = 2  # of a run's log, said where it goes wrong
@@ -149,7 +150,7 @@ class Runner:
                 f"verify {plan.data} --data-dir {self.data_dir}` says which files differ."
             )
         for file in sorted(self.records.glob("*/run.json")):
-            splits = json.loads(file.read_text("utf-8"))["data"].get("splits", {})
+            splits = load_run_record(file.parent).data.get("splits", {})
             if splits and splits[plan.split]["sha256"] != corpus[plan.split].sha256:
                 raise CallError(
                     f"{self.data_dir} has other sentences in {plan.split} than the recorded run "
@@ -168,7 +169,8 @@ class Runner:
             self.work.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(now) + "\n", "utf-8")
             return now
-        begun: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        advice = f"Remove {directory.path} to train it anew."
+        begun = read_object(file, advice, {"commit": str, "changed": bool})
         if any(begun.get(name) != now[name] for name in ("changed", "last_change")):
             raise WorkError(
                 f"it was begun by commit {begun['commit'][:12]} and the code is "

@@ -4,7 +4,6 @@ A record may hold `filled.json`, the score of such an output, made from two file
 that lie beside it. It says of a loss whether the empty lines are the loss.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from typing import Any
 from annotated_transformer.data import ParallelCorpus
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.scoring import score_corpus, without_versions
-from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
+from annotated_transformer.evidence.ledger.recorded_runs import ADVICE, RecordedRun
 from annotated_transformer.evidence.ledger.rescoring import corpus_of, read_translations
+from annotated_transformer.training.run_files import read_object
 
 FILLED = "filled.json"
 
@@ -26,7 +26,13 @@ def filled(ours: Sequence[str], others: Sequence[str]) -> list[str]:
 def filled_score(folder: Path) -> float | None:
     """The score that a record's `filled.json` states; None if it has none."""
     file = folder / FILLED
-    return json.loads(file.read_text("utf-8"))["value"] if file.exists() else None
+    return read_filled(file)["value"] if file.exists() else None
+
+
+def read_filled(file: Path) -> dict[str, Any]:
+    """The contents of `filled.json`. Raises WorkError if it is damaged."""
+    kinds = dict.fromkeys(("split", "translations", "empty_from", "protocol", "signature"), str)
+    return read_object(file, ADVICE, {**kinds, "value": float})
 
 
 def score_filled(folder: Path, said: dict[str, Any], corpus: ParallelCorpus) -> dict[str, Any]:
@@ -39,14 +45,15 @@ def score_filled(folder: Path, said: dict[str, Any], corpus: ParallelCorpus) -> 
         corpus: with the references.
 
     Raises:
-        CallError: if the files cannot be read, or have not one line a reference.
+        CallError: if a file is missing, or they have not one line a reference.
+        WorkError: if a file is not UTF-8.
     """
     try:
         ours, others = (
             read_translations(folder / said[name]) for name in ("translations", "empty_from")
         )
         lines = filled(ours, others)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise CallError(f"{FILLED} names two files of as many lines: {error}.") from error
     references = corpus[said["split"]].target
     [score] = score_corpus(lines, references, [said["protocol"]], corpus.target_language)
@@ -57,7 +64,7 @@ def problems_of_filled(run: RecordedRun, folder: Path, corpora: Path | None = No
     """What the translations do not give again, a sentence each; as `problems_of_scores`."""
     if not (folder / FILLED).exists() or (corpus := corpus_of(run, corpora)) is None:
         return []
-    said = json.loads((folder / FILLED).read_text("utf-8"))
+    said = read_filled(folder / FILLED)
     where = f"results/{run.name}: {FILLED}"
     try:
         again = score_filled(folder, said, corpus)

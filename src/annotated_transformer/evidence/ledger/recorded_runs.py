@@ -4,8 +4,7 @@ A record is a folder results/NAME; `results/README.md` describes its files. This
 checks them; `recording.py` makes them.
 """
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,10 @@ from annotated_transformer.evaluation.scoring import (
     TriedSearch,
     other_limit,
 )
+from annotated_transformer.training.run_files import checked, read_list, read_metrics, read_object
 
 RESULTS = Path("results")
+ADVICE = "Restore it: see results/README.md."
 STATUSES = ("finished", "interrupted", "failed")
 
 
@@ -165,29 +166,31 @@ def load_run_record(folder: Path) -> RecordedRun:
     """Read one record.
 
     Raises:
-        WorkError: if a file is missing or damaged, or run.json lacks a field.
+        CallError: if there is no run.json.
+        WorkError: if a file is damaged, or run.json lacks a field.
     """
-    values = _read_json(folder / "run.json")
+    path = folder / "run.json"
+    values = read_object(path, ADVICE)
     if missing := [name for name in FILE_FIELDS if name not in (*values, *OPTIONAL_FIELDS)]:
         raise WorkError(
-            f"{folder / 'run.json'} lacks {', '.join(missing)}: a recorded run needs every field "
-            "of results/README.md."
+            f"{path} lacks {', '.join(missing)}: a recorded run needs every field of "
+            "results/README.md."
         )
     if unknown := sorted(set(values) - set(FILE_FIELDS)):
-        raise WorkError(f"{folder / 'run.json'} has unknown fields: {', '.join(unknown)}.")
-    examples = _read_json(folder / "examples.json", {"chosen": "", "examples": []})
+        raise WorkError(f"{path} has unknown fields: {', '.join(unknown)}.")
+    examples: dict[str, Any] = {"chosen": "", "examples": []}
+    if (path := folder / "examples.json").exists():
+        examples = read_object(path, ADVICE, {"chosen": str, "examples": list})
     try:
         return RecordedRun(
             **values,
-            metrics=tuple(_read_lines(folder / "metrics.jsonl")),
-            scores=tuple(
-                RecordedScore(**entry) for entry in _read_json(folder / "scores.json", [])
-            ),
+            metrics=tuple(read_metrics(folder / "metrics.jsonl")),
+            scores=tuple(RecordedScore(**entry) for entry in _entries(folder / "scores.json")),
             examples=tuple(Example(**entry) for entry in examples["examples"]),
             examples_chosen=examples["chosen"],
             tuning=tuple(
                 Tuning(**{**entry, "tried": tuple(TriedSearch(**one) for one in entry["tried"])})
-                for entry in _read_json(folder / "tuning.json", [])
+                for entry in _entries(folder / "tuning.json")
             ),
         )
     except (TypeError, KeyError) as error:
@@ -284,21 +287,7 @@ def _checksums(data: dict[str, Any]) -> bool:
     return any(_checksums(value) for value in data.values() if isinstance(value, dict))
 
 
-def _read_json(path: Path, default: Any = None) -> Any:
-    if default is not None and not path.exists():
-        return default
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise WorkError(f"{path} is missing: see results/README.md.") from error
-    except ValueError as error:
-        raise WorkError(f"{path} is not JSON: {error}.") from error
-
-
-def _read_lines(path: Path) -> Sequence[dict[str, Any]]:
-    if not path.exists():
-        return []
-    try:
-        return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
-    except ValueError as error:
-        raise WorkError(f"{path} has a line that is not JSON: {error}.") from error
+def _entries(path: Path) -> list[dict[str, Any]]:
+    """The objects in a file that not every record has."""
+    entries = read_list(path, ADVICE) if path.exists() else []
+    return [checked(entry, {}, path, ADVICE) for entry in entries]

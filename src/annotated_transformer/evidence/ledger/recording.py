@@ -23,9 +23,12 @@ from annotated_transformer.evidence.ledger.recorded_runs import (
     load_run_record,
     problems_of_run,
 )
+from annotated_transformer.training.run_directory import RunDirectory
+from annotated_transformer.training.run_files import read_object, read_text
 from annotated_transformer.transformer import Transformer
 
 TUNING_PROTOCOL = "lower-tokenised"  # by which `evaluate --alpha-from` compares alphas
+ADVICE = "Give the folder or file of a real run."
 EXAMPLES = 6  # few: the corpora may not be handed on, and a handful of sentences is enough to see
 
 
@@ -72,7 +75,7 @@ def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
 
     Raises:
         CallError: if the record exists, or the run directory or the command is not usable.
-        WorkError: if what was made fails the checks of `problems_of_run`.
+        WorkError: if a file is damaged, or what was made fails the checks of `problems_of_run`.
     """
     if request.folder.exists():
         raise CallError(
@@ -80,7 +83,7 @@ def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
         )
     for command in (request.command, *request.evaluation_commands):
         refuse_absolute_paths(command)
-    configuration = _read_json(request.run_dir / "config.json")
+    configuration = read_object(request.run_dir / "config.json", ADVICE)
     metrics = request.run_dir / "metrics.jsonl"
     if not metrics.exists():
         raise CallError(f"{metrics} is missing: a record needs the curve of the run.")
@@ -120,11 +123,7 @@ def refuse_absolute_paths(command: str) -> None:
 
 def _describe(request: Request, configuration: dict[str, Any]) -> dict[str, Any]:
     """The contents of run.json."""
-    lines = [
-        json.loads(line)
-        for line in (request.run_dir / "metrics.jsonl").read_text("utf-8").splitlines()
-        if line
-    ]
+    lines = RunDirectory(request.run_dir).read_metrics()
     last = lines[-1] if lines else {}
     training = configuration.get("training", {})
     return {
@@ -178,7 +177,7 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
     Raises:
         CallError: if the file lacks what a score needs.
     """
-    values = _read_json(file)
+    values = read_object(file, ADVICE)
     if values.get("run_dir", "") is None:
         raise CallError(
             f"{file} scores a file of translations (--hypotheses), which any model may have "
@@ -222,7 +221,7 @@ def read_tuning(file: Path) -> Tuning | None:
     Raises:
         CallError: if the file names a grid and lacks what belongs to it.
     """
-    values = _read_json(file)
+    values = read_object(file, ADVICE)
     if not values.get("tuning"):
         return None
     try:
@@ -251,11 +250,11 @@ def choose_lines(count: int, wanted: int = EXAMPLES) -> list[int]:
 def _write_translations(request: Request, folder: Path) -> None:
     examples: list[Example] = []
     for split, path in request.translations.items():
-        ours = path.read_text("utf-8").splitlines()
+        ours = read_text(path, ADVICE).splitlines()
         target = folder / f"translations.{split}.txt"
         target.write_text("\n".join(ours) + "\n", "utf-8")
         if split in request.sources and not examples:
-            sources = request.sources[split].read_text("utf-8").splitlines()
+            sources = read_text(request.sources[split], ADVICE).splitlines()
             if len(sources) != len(ours):
                 raise CallError(
                     f"{request.sources[split]} has {len(sources)} lines and {path} has "
@@ -270,12 +269,3 @@ def _write_translations(request: Request, folder: Path) -> None:
 
 def _write(path: Path, values: Any) -> None:
     path.write_text(json.dumps(values, ensure_ascii=False, indent=1) + "\n", "utf-8")
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise CallError(f"{path} is missing: give the folder or file of a real run.") from error
-    except ValueError as error:
-        raise CallError(f"{path} is not JSON: {error}.") from error

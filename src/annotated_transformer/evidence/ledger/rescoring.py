@@ -8,7 +8,8 @@ from annotated_transformer.data import ParallelCorpus, load_corpus
 from annotated_transformer.data.grammar import generate_corpus
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.evaluation.scoring import PROTOCOLS, score_corpus, without_versions
-from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
+from annotated_transformer.evidence.ledger.recorded_runs import ADVICE, RecordedRun
+from annotated_transformer.training.run_files import read_text
 
 
 def problems_of_scores(run: RecordedRun, folder: Path, corpora: Path | None = None) -> list[str]:
@@ -88,4 +89,4 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
 
 def read_translations(path: Path) -> list[str]:
     """The lines of a file of translations, empty ones too, each ended by a line feed alone."""
-    return path.read_text("utf-8").split("\n")[:-1]
+    return read_text(path, ADVICE).split("\n")[:-1]
