@@ -7,7 +7,6 @@ import torch
 from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
-
 Pair = tuple[str, str]
 
 
