@@ -12,6 +12,7 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Batch, collate
 from annotated_transformer.evaluation.likelihood import teacher_forced
+from annotated_transformer.fast.attach import use_fast_paths
 from annotated_transformer.fast.packing import (
     MULTIPLE,
     PackedMask,
@@ -19,7 +20,6 @@ from annotated_transformer.fast.packing import (
     packed_attention,
     packed_teacher_forced,
 )
-from annotated_transformer.fast.paths import use_fast_paths
 from annotated_transformer.masks import padding_mask, target_mask
 from annotated_transformer.training import step
 from annotated_transformer.training.step import Part, add_gradients, count_tokens

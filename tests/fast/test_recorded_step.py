@@ -12,9 +12,9 @@ from torch.nn import functional
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
+from annotated_transformer.fast.attach import use_fast_paths
 from annotated_transformer.fast.compiling import compile_layers
 from annotated_transformer.fast.graphs import Recording
-from annotated_transformer.fast.paths import use_fast_paths
 from annotated_transformer.fast.rounded_weights import RoundedWeights
 from annotated_transformer.fast.shared_rows import RowShape, SharedRowBatch, shared_row_batch
 from annotated_transformer.training import TrainingConfig, projected_label_smoothing_loss

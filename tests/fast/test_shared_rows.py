@@ -15,7 +15,7 @@ from annotated_transformer.cli import main
 from annotated_transformer.data import EncodedSplit, make_batch
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.likelihood import teacher_forced
-from annotated_transformer.fast.paths import use_fast_paths
+from annotated_transformer.fast.attach import use_fast_paths
 from annotated_transformer.fast.shared_rows import (
     RowShape,
     SharedRowBatch,

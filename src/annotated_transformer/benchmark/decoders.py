@@ -15,7 +15,7 @@ from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.data import collate
 from annotated_transformer.decoding import beam_search, incremental_decoder
 from annotated_transformer.decoding.beam import IncrementalDecoder, search
-from annotated_transformer.fast.paths import use_fast_paths
+from annotated_transformer.fast.attach import use_fast_paths
 from annotated_transformer.transformer import Transformer
 
 OURS = "this package"

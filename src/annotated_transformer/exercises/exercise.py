@@ -27,7 +27,7 @@ from annotated_transformer.exercises.grader.compare import Tolerance
 
 Kind = Literal["code", "shape", "number", "gradient", "derivation", "debug"]
 Stage = Literal["main", "other"]
-Gradient = Literal["ignored", "noted", "required"]
+Gradient = Literal["ignored", "noted", "in torch", "required"]
 Candidate = Callable[..., Any]
 
 
@@ -65,8 +65,11 @@ class Case:
         compared, such as how often a callable argument was called. It runs beside the candidate,
         and also with the reference. None: `candidate(*args, **kwargs)`.
     gradient: "required" compares gradients with respect to every floating tensor among the
-        arguments, "noted" only adds a remark to a passing report, "ignored" does not look. Require
-        it only where the statement asks for a function that can be trained through.
+        arguments, "in torch" does so too but lets an answer in NumPy or in plain numbers pass with
+        a remark, "noted" only adds remarks to a passing report, "ignored" does not look. The first
+        two are for functions that are trained through, and the statement says so.
+    constants: the positions of arguments that are not trained, such as an encoding: no gradient
+        with respect to them is asked for.
     rtol, atol: tolerances; None means 1e-5 in float64, 1e-4 in float32, 2e-2 in half precision,
         relative to each number, and atol = rtol / 100 times the largest expected magnitude.
     """
@@ -78,6 +81,7 @@ class Case:
     dtype: torch.dtype | None = None
     observe: Callable[..., Any] | None = None
     gradient: Gradient = "ignored"
+    constants: tuple[int, ...] = ()
     rtol: float | None = None
     atol: float | None = None
 

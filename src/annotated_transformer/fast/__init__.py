@@ -2,7 +2,7 @@
 
 On a CPU and a GPU:
 
-    paths            the one place that gives a model the parts below: `use_fast_paths(model)`
+    attach           the one place that gives a model the parts below: `use_fast_paths(model)`
     cpu_attention    attention in bfloat16 on a CPU, in plain operations
     packing          batches without their padding: attention from packed rows to packed rows
     embedding        embeddings of tokens at any positions, in the precision that products take

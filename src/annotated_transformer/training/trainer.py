@@ -17,9 +17,9 @@ import torch
 
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.fast.attach import use_fast_paths
 from annotated_transformer.fast.byte_dropout import use_byte_dropout
 from annotated_transformer.fast.compiling import compile_layers
-from annotated_transformer.fast.paths import use_fast_paths
 from annotated_transformer.training.checkpoints import (
     ADVICE,
     Checkpoint,

@@ -28,6 +28,11 @@ from annotated_transformer.exercises.grader.outcomes import Failure, Outcome, ma
 from annotated_transformer.exercises.grader.values import Array, to_plain, to_tensors
 
 ANSWER_TOLERANCE = Tolerance(1e-2, 0.0)
+IN_NUMPY = (
+    "It is written in NumPy: the check handed it arrays and took arrays back. A model hands over "
+    "tensors, and no gradient flows back through NumPy."
+)
+BY_TORCH = " A function that is trained through has to be written with torch."
 OUTPUT = "['output']"  # the result itself where an observer of ours returns more beside it
 
 
@@ -246,18 +251,21 @@ def values(trial: Trial) -> Finding | None:
 
 
 def gradient(trial: Trial) -> Finding | None:
-    """Gradients with respect to the floating inputs, where the case requires them.
+    """Gradients with respect to the floating inputs, where the case asks for them.
 
-    An operation in place that autograd refuses is no wrong answer, nor are loops over plain numbers
-    or NumPy: a note says what they cost. What torch made of the inputs has a gradient, though,
-    whatever else was done beside it.
+    Where it asks for those of torch alone, loops over plain numbers or NumPy are no wrong answer,
+    nor is anywhere an operation in place that autograd refuses: a note says what they cost. What
+    torch made of the inputs has a gradient, though, whatever else was done beside it.
     """
-    failure = trial.got.gradient_failure
-    if trial.case.gradient != "required" or trial.got.outside_torch:
+    failure, outside = trial.got.gradient_failure, trial.got.outside_torch
+    if trial.case.gradient != "required" and (trial.case.gradient != "in torch" or outside):
         return None
     if failure is not None and _by_inplace(failure):
         return None
-    return gradient_finding(trial)
+    finding = gradient_finding(trial)
+    if finding is not None and outside:
+        return replace(finding, sentence=finding.sentence + BY_TORCH)
+    return finding
 
 
 def gradient_finding(trial: Trial) -> Finding | None:
@@ -266,6 +274,8 @@ def gradient_finding(trial: Trial) -> Finding | None:
         return None
     failure = trial.got.gradient_failure
     right = failure is None and _gradients_agree(trial)
+    if trial.got.in_numpy:
+        return Finding("gradient", f"The values are right. {IN_NUMPY}", trial)
     if not right and (trial.got.outside_torch or (trial.got.left_torch and failure is None)):
         sentence = (
             "The values are right, but they are computed outside of torch (`.item()`, `.tolist()`, "
@@ -275,9 +285,10 @@ def gradient_finding(trial: Trial) -> Finding | None:
         return Finding("gradient", sentence, trial)
     if failure is not None and failure.class_name == "detached":
         sentence = (
-            "The values are right, but no gradient flows back through them, so nothing before this "
-            "function could be trained. Do without `detach`, `.data`, `no_grad`, `.item()` and "
-            "`float()`."
+            "The values are right, but to autograd the result no longer depends on the inputs: no "
+            "gradient flows back, so nothing before this function could be trained. `detach`, "
+            "`.data`, `no_grad`, `.item()`, `float()` and `torch.tensor(result)` cut it off. "
+            "Return what torch computed from the inputs, as it is."
         )
         return Finding("gradient", sentence, trial)
     if failure is not None and _by_inplace(failure):

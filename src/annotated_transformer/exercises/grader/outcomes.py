@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import isfunction, signature
 from types import FunctionType
 from typing import Any
@@ -17,6 +17,8 @@ from annotated_transformer.exercises.grader.running import Given, run_once
 from annotated_transformer.exercises.grader.values import pack, to_plain, unpack
 
 _DTYPE_COMPLAINT = re.compile(r"dtype|scalar type|Double|Float\b|float32|float64|without overflow")
+# What NumPy says to code that is written in torch.
+_WANTS_A_TENSOR = re.compile(r"numpy\.ndarray|'keepdim'|'dim'|not callable|axes don't match")
 
 
 def _no_arguments(_generator: torch.Generator, _dtype: torch.dtype) -> Call:
@@ -50,7 +52,7 @@ class Outcome:
     gradients: of the floating arguments, where the case asks; `gradient_failure` where autograd
     raised, with class name "detached" where the output does not depend on them at all. left_torch:
     whether numbers were taken out of their tensors on the way (`.item()`, NumPy); outside_torch:
-    whether the value was computed from those numbers.
+    whether the value was computed from those numbers; in_numpy: whether it was given arrays.
     """
 
     dtype: str
@@ -61,6 +63,7 @@ class Outcome:
     gradient_failure: Failure | None = None
     left_torch: bool = False
     outside_torch: bool = False
+    in_numpy: bool = False
 
 
 def make_call(exercise: Exercise, index: int, dtype: torch.dtype) -> Call:
@@ -73,21 +76,41 @@ def make_call(exercise: Exercise, index: int, dtype: torch.dtype) -> Call:
 
 def run_case(exercise: Exercise, index: int, function: Candidate) -> bytes:
     """Run `function` on one case; the `Outcome` as bytes. Raises nothing of its making."""
-    outcome = in_a_dtype_it_takes(
-        cases_of(exercise)[index], lambda dtype: _run(exercise, index, function, dtype)
-    )
+    outcome = on_what_it_takes(cases_of(exercise)[index], partial(_run, exercise, index, function))
     with original_libraries():
         return pack(outcome)
 
 
-def in_a_dtype_it_takes(case: Case, run: Callable[[torch.dtype], dict[str, Any]]) -> dict[str, Any]:
-    """The result in float64; in float32 where float64 is refused and the case leaves the choice."""
-    outcome = run(case.dtype or torch.float64)
-    complaint = outcome.get("failure")
-    if complaint and case.dtype is None and _DTYPE_COMPLAINT.search(str(complaint["message"])):
-        second = run(torch.float32)
+def on_what_it_takes(
+    case: Case, run: Callable[[torch.dtype, bool], dict[str, Any]]
+) -> dict[str, Any]:
+    """The result on tensors of float64, or on what the candidate takes instead.
+
+    On arrays where it is written in NumPy; in float32 where float64 is refused and the case leaves
+    the choice. `run(dtype, arrays)` runs the case.
+    """
+    outcome = run(case.dtype or torch.float64, False)
+    failure = _failure_of(outcome)
+    if outcome.get("asks_for_arrays"):
+        on_arrays = run(case.dtype or torch.float64, True)
+        if _got_further(_failure_of(on_arrays), failure):
+            return on_arrays
+    if failure and case.dtype is None and _DTYPE_COMPLAINT.search(failure.message):
+        second = run(torch.float32, False)
         return outcome if second.get("failure") else second
     return outcome
+
+
+def _failure_of(outcome: dict[str, Any]) -> Failure | None:
+    return _read_failure(outcome["failure"]) if outcome.get("failure") else None
+
+
+def _got_further(on_arrays: Failure | None, before: Failure | None) -> bool:
+    """Did a candidate return on arrays, or fail no earlier than before, for no lack of a tensor?"""
+    if on_arrays is None or before is None:
+        return on_arrays is None
+    lacks_a_tensor = _WANTS_A_TENSOR.search(on_arrays.message) is not None
+    return not lacks_a_tensor and (on_arrays.line or 0) >= (before.line or 0)
 
 
 def outcome_of(exercise: Exercise, index: int, function: Candidate, dtype: str) -> Outcome:
@@ -107,7 +130,7 @@ def _read_outcome(tree: Any) -> Outcome:
     if not isinstance(tree, dict) or not isinstance(tree.get("dtype"), str):
         raise ValueError("damaged value: no outcome")
     fields: dict[str, Any] = {name: tree.get(name) for name in Outcome.__dataclass_fields__}
-    for name in ("left_torch", "outside_torch"):
+    for name in ("left_torch", "outside_torch", "in_numpy"):
         fields[name] = fields[name] is True
     for name in ("failure", "gradient_failure"):
         if fields[name] is not None:
@@ -156,18 +179,18 @@ def _called(value: Any, name: str) -> Any:
     return function
 
 
-def _run(exercise: Exercise, index: int, function: Candidate, dtype: torch.dtype) -> dict[str, Any]:
+def _run(
+    exercise: Exercise, index: int, function: Candidate, dtype: torch.dtype, arrays: bool = False
+) -> dict[str, Any]:
     case = cases_of(exercise)[index]
+    around = partial(partial, case.observe) if case.observe else None
+    constants = None if case.gradient == "ignored" else case.constants
 
     def make() -> Given:
         return _named(exercise, make_call(exercise, index, dtype))
 
-    def observed(*args: Any, **kwargs: Any) -> Any:
-        assert case.observe is not None
-        return case.observe(function, *args, **kwargs)
-
     return {
         **dict.fromkeys(Outcome.__dataclass_fields__),
         "dtype": str(case.dtype or dtype).removeprefix("torch."),
-        **run_once(observed if case.observe else function, make, case.gradient != "ignored"),
+        **run_once(function, make, constants, around, arrays),
     }

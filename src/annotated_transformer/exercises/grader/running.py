@@ -4,7 +4,7 @@ Imports nothing that knows an exercise: instructor mode runs this where no refer
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,20 +12,54 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from annotated_transformer.exercises.grader.arrays import (
+    holds_array,
+    takes_tensors,
+    taking_arrays,
+    uses_numpy,
+)
 from annotated_transformer.exercises.grader.failures import describe_failure
 from annotated_transformer.exercises.grader.pristine import original_libraries
 
 Function = Callable[..., Any]
 Given = tuple[tuple[Any, ...], dict[str, Any]]  # positional and named arguments
+IN_NUMPY = {"in_numpy": True, "left_torch": True, "outside_torch": True}
 
 
-def run_once(function: Function, make: Callable[[], Given], gradient: bool) -> dict[str, Any]:
-    """Call `function` on the arguments that `make` gives, once more for `gradient`.
+def run_once(
+    function: Function,
+    make: Callable[[], Given],
+    constants: Sequence[int] | None,
+    around: Callable[[Function], Function] | None = None,
+    arrays: bool = False,
+) -> dict[str, Any]:
+    """Call `function` on the arguments that `make` gives, once more for the gradients.
 
-    Returns `value` or `failure`, `after` (the arguments afterwards), and where a gradient is asked
-    for `gradients` or `gradient_failure`, `left_torch` and `outside_torch`. Raises nothing of the
-    function's.
+    Args:
+        constants: the positions of the arguments without a gradient; None asks for no gradients.
+        around: `around(function)` is called in place of the function: what observes it.
+        arrays: give the function arrays in place of tensors, and no gradients: `taking_arrays`.
+
+    Returns `value` or `failure`, `after` (the arguments afterwards), and where gradients are asked
+    for `gradients` or `gradient_failure`, `left_torch` and `outside_torch`. `asks_for_arrays`: it
+    is written in NumPy, and tensors were too much for it. Raises nothing of the function's.
     """
+    called = taking_arrays(function) if arrays else function
+    called = around(called) if around else called
+    result = _called(called, make, None if arrays else constants)
+    if arrays:
+        return {**result, **IN_NUMPY}
+    not_a_tensor = "failure" in result or holds_array(result["value"])
+    if not_a_tensor and uses_numpy(function):
+        with original_libraries():
+            result["asks_for_arrays"] = takes_tensors(make())
+    return result
+
+
+def _called(
+    function: Function, make: Callable[[], Given], constants: Sequence[int] | None
+) -> dict[str, Any]:
+    """`run_once` for what it calls."""
     result: dict[str, Any] = {}
     torch.default_generator.manual_seed(0)
     np.random.seed(0)
@@ -38,12 +72,12 @@ def run_once(function: Function, make: Callable[[], Given], gradient: bool) -> d
         result["failure"] = describe_failure(error)
         return result
     result["after"] = given
-    if gradient:
+    if constants is not None:
         with original_libraries():
             given = make()
         watch = _Leaving()
         try:
-            result["gradients"] = _gradients(function, given, watch)
+            result["gradients"] = _gradients(function, given, constants, watch)
         except BaseException as error:
             result["gradient_failure"] = describe_failure(error)
         result["left_torch"], result["outside_torch"] = watch.seen, watch.took_all
@@ -103,8 +137,11 @@ def _of_tensors(args: Any) -> bool:
     return bool(args) and isinstance(args[0], (list, tuple)) and bool(floating_tensors(args[0]))
 
 
-def _gradients(function: Function, given: Given, watch: _Leaving) -> list[Tensor | None]:
-    leaves = floating_tensors(given)
+def _gradients(
+    function: Function, given: Given, constants: Sequence[int], watch: _Leaving
+) -> list[Tensor | None]:
+    args = [value for number, value in enumerate(given[0]) if number not in constants]
+    leaves = floating_tensors([args, given[1]])
     for leaf in leaves:
         leaf.requires_grad_(True)
     watch.begin(leaves)

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,11 +19,11 @@ from annotated_transformer.exercises.grader.confinement import Limits
 from annotated_transformer.exercises.grader.grading import judge, not_attempted, not_callable
 from annotated_transformer.exercises.grader.outcomes import (
     cases_of,
-    in_a_dtype_it_takes,
     make_call,
+    on_what_it_takes,
 )
 from annotated_transformer.exercises.grader.pristine import pristine
-from annotated_transformer.exercises.grader.running import run_once
+from annotated_transformer.exercises.grader.running import IN_NUMPY, run_once
 from annotated_transformer.exercises.grader.sandbox import Run, end_of
 from annotated_transformer.exercises.grader.values import (
     Array,
@@ -195,26 +196,34 @@ class Session:
         on what was seen over there.
         """
         case = cases_of(exercise)[index]
+        constants = None if case.gradient == "ignored" else list(case.constants)
 
-        def run(dtype: torch.dtype) -> dict[str, Any]:
+        def run(dtype: torch.dtype, arrays: bool) -> dict[str, Any]:
             name, observe = str(case.dtype or dtype).removeprefix("torch."), case.observe
             if observe is None or isinstance(observe, ResultAnd):
                 arguments = make_call(exercise, index, dtype)
                 given = [list(arguments.args), dict(arguments.kwargs)]
-                reply = self._call(name, given, case.gradient != "ignored", observe is not None)
+                reply = self._call(name, given, constants, observe is not None, arrays)
                 if observe is not None and not reply.get("failure"):
                     reply["value"] = observe.of(reply.get("value"))
                 return {**reply, "dtype": name}
-            return {"dtype": name, **self._observed(exercise, index, dtype)}
+            return {"dtype": name, **self._observed(exercise, index, dtype, arrays)}
 
-        return _PlainPacker().to_bytes(in_a_dtype_it_takes(case, run))
+        return _PlainPacker().to_bytes(on_what_it_takes(case, run))
 
-    def _observed(self, exercise: Exercise, index: int, dtype: torch.dtype) -> dict[str, Any]:
+    def _observed(
+        self, exercise: Exercise, index: int, dtype: torch.dtype, arrays: bool
+    ) -> dict[str, Any]:
         observe = cases_of(exercise)[index].observe
         assert observe is not None
+        told: dict[str, Any] = IN_NUMPY if arrays else {}
 
         def candidate(*args: Any, **kwargs: Any) -> Any:
-            reply = self._call(str(dtype).removeprefix("torch."), [list(args), kwargs], False)
+            nonlocal told
+            name, given = str(dtype).removeprefix("torch."), [list(args), kwargs]
+            reply = self._call(name, given, arrays=arrays)
+            if reply.get("asks_for_arrays"):
+                told = {"asks_for_arrays": True}
             if reply.get("failure"):
                 raise _as_exception(reply["failure"])
             return _as_returned(reply.get("value"))
@@ -223,16 +232,21 @@ class Session:
             arguments = make_call(exercise, index, dtype)
             return arguments.args, dict(arguments.kwargs)
 
-        result = run_once(lambda *args, **kwargs: observe(candidate, *args, **kwargs), make, False)
+        result = run_once(candidate, make, None, partial(partial, observe))
         if self.candidate_end is not None:  # which `run_once` has taken for the candidate's own
             raise self.candidate_end
-        return result
+        return {**result, **told}
 
     def _call(
-        self, dtype: str, given: Any, gradient: bool, watched: bool = False
+        self,
+        dtype: str,
+        given: Any,
+        constants: Sequence[int] | None = None,
+        watched: bool = False,
+        arrays: bool = False,
     ) -> dict[str, Any]:
         functions: list[Callable[..., Any]] = []
-        data = wire.pack_arguments([dtype, gradient, watched, given], functions)
+        data = wire.pack_arguments([dtype, constants, watched, arrays, given], functions)
         reply = self._ask(wire.RUN, data, functions)
         if not isinstance(reply, dict):
             raise ValueError("damaged value: no result")

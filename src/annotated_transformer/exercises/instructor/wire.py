@@ -39,7 +39,7 @@ MAX_FRAME = 64 * 2**20
     CHECK,  # a cell checks a candidate: exercise, seed
     CELL_FAILED,  # a cell raised: number, exception
     LOOK,  # what is the candidate? the starter goes with it
-    RUN,  # call the candidate: arguments, dtype, gradient
+    RUN,  # call the candidate: dtype, gradients, how, arguments
     REPLY,  # to LOOK, RUN, CALL or BACKWARD
     CALL,  # the candidate calls a function that stayed with the marker
     BACKWARD,  # the gradient of such a call

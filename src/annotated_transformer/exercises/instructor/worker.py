@@ -43,7 +43,10 @@ def load(name: str) -> Any:
 
 def load_all() -> SimpleNamespace:
     """All that this process needs of the package, by the last part of its name."""
-    grader = ("failures", "pristine", "values", "running", "stubs", "confinement", "watching")
+    grader = (
+        *("failures", "pristine", "values", "arrays", "running"),
+        *("stubs", "confinement", "watching"),
+    )
     instructor = ("wire", "remote", "facade", "system_calls")
     found = {name: load(f"grader.{name}") for name in grader}
     return SimpleNamespace(**found, **{name: load(f"instructor.{name}") for name in instructor})
@@ -174,14 +177,17 @@ class Worker:
     def call(self, candidate: Any, data: bytes) -> bytes:
         """One call of the candidate; the result as `run_once` gives it, in bytes."""
         functions = self.modules.remote.remote_functions(self.channel)
-        dtype, gradient, is_watched, _ = self.modules.wire.unpack_arguments(data, functions)
-        function = self.modules.watching.watched(candidate) if is_watched else candidate
+        dtype, constants, is_watched, arrays, _ = self.modules.wire.unpack_arguments(
+            data, functions
+        )
+        around = self.modules.watching.watched if is_watched else None
 
         def make() -> Any:
-            args, kwargs = self.modules.wire.unpack_arguments(data, functions)[3]
+            args, kwargs = self.modules.wire.unpack_arguments(data, functions)[-1]
             return tuple(args), kwargs
 
-        result = {"dtype": dtype, **self.modules.running.run_once(function, make, gradient)}
+        run_once = self.modules.running.run_once
+        result = {"dtype": dtype, **run_once(candidate, make, constants, around, arrays)}
         with self.modules.pristine.original_libraries():
             packed: bytes = self.modules.values.pack(result)
             return packed

@@ -202,7 +202,7 @@ SCALED_DOT_PRODUCT = Exercise(
         "Return softmax(q k^T / sqrt(d_k)) v and the attention weights, in this order. mask True "
         "= may attend, broadcastable to (..., n_q, n_k). A query that may attend to nothing gets "
         "all-zero weights and output. The dtype of q is kept, inputs are left untouched. "
-        "With torch operations gradients must flow through it (no `detach`); an answer in NumPy is "
+        "Gradients have to flow back to its inputs: it is trained through. An answer in NumPy is "
         "accepted with a remark."
     ),
     objective="Write the one formula on which the paper stands so that it is right in a batch.",
@@ -248,7 +248,7 @@ SCALED_DOT_PRODUCT = Exercise(
             (2, 3, 5, 6),
             7,
             isolates="the axes: all sizes differ and there is no mask",
-            gradient="required",
+            gradient="in torch",
         ),
         _case(
             "a batch of 4, n_q = n_k = d_k = d_v = 4",
@@ -271,7 +271,7 @@ SCALED_DOT_PRODUCT = Exercise(
             3,
             _TWO_D_MASK,
             isolates="the mask: every query may attend to something",
-            gradient="required",
+            gradient="in torch",
         ),
         Case(
             "a mask of (3, 5), d_k = d_v = 1, the values equal the keys",

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.attention.softmax_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import (
     Call,
     Case,
@@ -99,9 +99,8 @@ SOFTMAX = Exercise(
     signature="softmax(x: Tensor, dim: int = -1) -> Tensor",
     statement=(
         "Return exp(x) divided by its sum along `dim`: same shape and dtype as x, stable for |x| "
-        "around 10,000, x left untouched. Write it with exp, max and sum. With torch operations "
-        "gradients must flow through it (no `detach`); an answer in NumPy is accepted with a "
-        "remark."
+        "around 10,000, x left untouched. Write it with exp, max and sum. Gradients have to flow "
+        "back to its inputs: it is trained through. An answer in NumPy is accepted with a remark."
     ),
     objective="Turn scores into weights that sum to 1, whatever their size and along any axis.",
     prerequisite="warm-up: broadcasting and keepdim",
@@ -128,7 +127,7 @@ SOFTMAX = Exercise(
             (2, 3, 4),
             1,
             isolates="the axis: `dim` is 1 here",
-            gradient="required",
+            gradient="in torch",
         ),
         _random("x of shape (3, 3), dim=-1", (3, 3), -1, isolates="keepdim: the shape is square"),
         _random("x of shape (2, 2, 2), dim=1", (2, 2, 2), 1, isolates="the axis and keepdim"),
@@ -175,7 +174,7 @@ SOFTMAX = Exercise(
             "own sum, so its sum must be 1.",
         ),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, softmax),
     alternatives=(
         _by_torch,
         _by_log_sum_exp,

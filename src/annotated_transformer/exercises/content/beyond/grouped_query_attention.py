@@ -139,7 +139,8 @@ GROUPED_QUERY_ATTENTION = Exercise(
         "Return scaled dot-product attention in which query head i uses key/value head "
         "i // (h // g); h is a multiple of g. Scores are divided by sqrt(d). mask True = may "
         "attend; a query that may attend to nothing gets zeros. The dtype of q is kept and "
-        "inputs are left untouched."
+        "inputs are left untouched. Gradients have to flow back to its inputs: it is trained "
+        "through."
     ),
     objective="Share keys and values among query heads, and know which head belongs to which.",
     prerequisite="multihead.attention",
@@ -178,7 +179,7 @@ GROUPED_QUERY_ATTENTION = Exercise(
             (2, 6, 3),
             (3, 5, 4),
             isolates="the axes: all sizes differ and there is no mask",
-            gradient="noted",
+            gradient="required",
         ),
         _case(
             "multi-query attention: h = 3, g = 1",

@@ -115,7 +115,8 @@ LINEAR_ATTENTION = Exercise(
         "positive. The weight of key j <= i for query i is phi_q[i]·phi_k[j], divided by the sum "
         "of these products over all keys 0 to i; later keys have weight 0. Return the values so "
         "weighted, without ever making an n × n matrix. No feature map, scale or softmax is to be "
-        "added. Shapes and dtype as given; inputs are left untouched."
+        "added. Shapes and dtype as given; inputs are left untouched. Gradients have to flow back "
+        "to its inputs: it is trained through."
     ),
     objective="See a causal attention as a recurrent network with a state of fixed size.",
     prerequisite="masks.causal",
@@ -164,7 +165,7 @@ LINEAR_ATTENTION = Exercise(
             3,
             4,
             isolates="the axes: all sizes differ",
-            gradient="noted",
+            gradient="required",
         ),
         _case(
             "a batch of 4, n = r = d = 4",

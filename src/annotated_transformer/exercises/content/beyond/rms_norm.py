@@ -52,7 +52,9 @@ RMS_NORM = Exercise(
     statement=(
         "Divide each vector along the last axis by its root mean square, sqrt(mean(x²) + eps), "
         "and multiply by the gain. The mean is not subtracted and there is no bias; eps stands "
-        "under the root. Shape and dtype are those of x, which is left untouched."
+        "under the root. Shape and dtype are those of x, which is left untouched. Gradients have "
+        "to flow back to its inputs: it is trained through. An answer in NumPy is accepted with a "
+        "remark."
     ),
     objective="Write the normalisation most later models use, and say what it leaves out.",
     prerequisite="encoder.layer_norm",
@@ -89,7 +91,7 @@ RMS_NORM = Exercise(
             "x of shape (2, 3, 5), eps 0.1",
             ((2, 3, 5), (5,)),
             0.1,
-            gradient="noted",
+            gradient="in torch",
             isolates="the axes: all sizes differ",
         ),
         drawn(

@@ -98,7 +98,7 @@ ROPE = Exercise(
         "+position * base**(-2i/d), where position is the entry of `positions` for that row "
         "(RoFormer's interleaved layout); d is even. A rotation by +a takes (u, v) to "
         "(u cos a - v sin a, u sin a + v cos a). Shape and dtype are those of x, which is left "
-        "untouched."
+        "untouched. Gradients have to flow back to its inputs: it is trained through."
     ),
     objective="Put positions into queries and keys so that their dot product sees distances only.",
     prerequisite="positional.shift_matrix",
@@ -146,7 +146,7 @@ ROPE = Exercise(
             (2, 3, 6),
             [5, 2, 9],
             isolates="positions that are not 0, 1, 2",
-            gradient="noted",
+            gradient="required",
         ),
         _case(
             "x of shape (4, 8), base 50, positions 7, 7, 0, 3",

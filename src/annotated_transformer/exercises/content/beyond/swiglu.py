@@ -53,7 +53,8 @@ SWIGLU = Exercise(
     statement=(
         "Return (SiLU(x w_gate) * (x w_up)) w_down, where * multiplies entry by entry and "
         "SiLU(z) = z · sigmoid(z). The weights are used as `x @ w`; there is no bias, no dropout "
-        "and no residual connection. Shape and dtype are those of x, which is left untouched."
+        "and no residual connection. Shape and dtype are those of x, which is left untouched. "
+        "Gradients have to flow back to its inputs: it is trained through."
     ),
     objective="Write the gated feed-forward layer of most later models.",
     prerequisite="encoder.feed_forward",
@@ -87,7 +88,7 @@ SWIGLU = Exercise(
             "x of shape (2, 4, 3), d_ff = 5",
             ((2, 4, 3), (3, 5), (3, 5), (5, 3)),
             isolates="the axes: all sizes differ",
-            gradient="noted",
+            gradient="required",
         ),
         drawn(
             "x of shape (3, 3), d_ff = 3",

@@ -169,7 +169,8 @@ TILED_ATTENTION = Exercise(
         "maximum and sum; the last block may be short. No tensor may hold the scores "
         "or the exponentials of all n_k keys: a step sees the block_size keys of its block. "
         "There is no mask. The dtype of q is kept and "
-        "inputs are left untouched."
+        "inputs are left untouched. Gradients have to flow back to its inputs: it is trained "
+        "through. An answer in NumPy is accepted with a remark."
     ),
     objective="Compute an exact softmax without ever holding the whole row.",
     prerequisite="attention.scaled_dot_product",
@@ -228,7 +229,7 @@ TILED_ATTENTION = Exercise(
             (2, 3),
             (4, 7, 5, 2),
             3,
-            gradient="noted",
+            gradient="in torch",
             isolates="the axes: all sizes differ",
         ),
         _case(

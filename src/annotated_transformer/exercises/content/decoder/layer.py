@@ -173,7 +173,8 @@ DECODER_LAYER = Exercise(
         "(query, key, value, mask); ffn a callable of one tensor; norms a list of three "
         "callables, in the order of the sub-layers. Masks are boolean, True = may attend: "
         "tgt_mask (B, 1, n_t, n_t) is causal and hides the target's padding, src_mask "
-        "(B, 1, 1, n_s) hides the source's. The dtype is kept, the inputs are left untouched."
+        "(B, 1, 1, n_s) hides the source's. The dtype is kept, the inputs are left untouched. "
+        "Gradients have to flow back to its inputs: it is trained through."
     ),
     objective="Assemble a decoder layer, and know whose queries meet whose keys under which mask.",
     prerequisite="encoder.layer; masks.target",
@@ -262,7 +263,7 @@ DECODER_LAYER = Exercise(
             5,
             [[1, 1, 1], [1, 1, 0]],
             [[1, 1, 1, 1, 1], [0, 1, 1, 0, 0]],
-            gradient="noted",
+            gradient="required",
         ),
         _case(
             "four target words and two source words",

@@ -63,7 +63,15 @@ def _case(
         table = drawn(generator, dtype, vocabulary, d)
         return call(torch.tensor(tokens), table, drawn(generator, dtype, n_max, d))
 
-    return Case(name, make, isolates=isolates, stage=stage, dtype=dtype, gradient=gradient)
+    return Case(
+        name,
+        make,
+        isolates=isolates,
+        stage=stage,
+        dtype=dtype,
+        gradient=gradient,
+        constants=(2,),  # the encoding
+    )
 
 
 def _by_hand(generator: torch.Generator, dtype: torch.dtype) -> Call:
@@ -102,7 +110,7 @@ EMBED = Exercise(
         "Return sqrt(d) * table[tokens] + pe[:n]: the embedding of every token times the root of "
         "the width, plus the encoding of its position, counted from 0. n is at most n_max. No "
         "dropout; padding is embedded as any other token. The dtype of the table is kept, inputs "
-        "are left untouched."
+        "are left untouched. Gradients have to flow back to the table: it is trained."
     ),
     objective="Build the encoder's input, with the scale where the paper puts it.",
     prerequisite="positional.sinusoidal; section 3.4 of the paper",
@@ -138,7 +146,7 @@ EMBED = Exercise(
             "two sentences, one padded, n = 4 of 9 positions",
             [[5, 3, 1, 2], [4, 2, 0, 0]],
             *(7, 9, 6),
-            gradient="noted",
+            gradient="required",
         ),
         _case("three sentences of two words, d = 5", [[1, 3], [0, 4], [3, 3]], 5, 4, 5),
         _case("as many words as positions", [[1, 0, 2, 1], [6, 3, 3, 0]], 7, 4, 3),

@@ -101,7 +101,8 @@ FEED_FORWARD = Exercise(
     statement=(
         "Equation (2) of the paper: a linear map to d_ff features, ReLU, a linear map back to d. "
         "The weights are used as x @ w. No dropout, no residual. x may have any number of "
-        "leading axes. The dtype is kept, inputs are left untouched."
+        "leading axes. The dtype is kept, inputs are left untouched. Gradients have to flow back "
+        "to its inputs: it is trained through. An answer in NumPy is accepted with a remark."
     ),
     objective="Write the half of a layer that works on each word alone.",
     prerequisite="Section 3.3 of the paper",
@@ -129,7 +130,7 @@ FEED_FORWARD = Exercise(
             _everything_active,
             isolates="the two linear maps: all that ReLU sees is positive",
         ),
-        _case("x of shape (2, 3, 4), d_ff = 6", 2, 3, 4, d_ff=6, gradient="noted"),
+        _case("x of shape (2, 3, 4), d_ff = 6", 2, 3, 4, d_ff=6, gradient="in torch"),
         _case("d = d_ff = 3, x of shape (2, 5, 3)", 2, 5, 3, d_ff=3),
         _case("x of shape (3, 5), d_ff = 2", 3, 5, d_ff=2),
         _case("a single token, x of shape (4,)", 4, d_ff=5, stage="other"),

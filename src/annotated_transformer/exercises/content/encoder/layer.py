@@ -124,7 +124,8 @@ ENCODER_LAYER = Exercise(
         "dropout. self_attn is a callable (query, key, value, mask), ffn a callable of one "
         "tensor, norms a list of two callables, the first for self-attention and the second for "
         "the feed-forward network. mask is boolean, (B, 1, 1, n), True = may attend. The dtype is "
-        "kept, x is left untouched."
+        "kept, x is left untouched. Gradients have to flow back to its inputs: it is trained "
+        "through."
     ),
     objective="Assemble an encoder layer in the order of figure 1, with the mask where it belongs.",
     prerequisite="encoder.sublayer_connection; multihead.attention; masks.padding",
@@ -172,7 +173,7 @@ ENCODER_LAYER = Exercise(
             "three sentences of four words, padded on either side",
             (3, 4, 5),
             [[1, 1, 1, 0], [1, 1, 0, 0], [0, 1, 1, 1]],
-            gradient="noted",
+            gradient="required",
         ),
         _case("a sentence of padding only", (2, 3, 4), [[1, 0, 1], [0, 0, 0]]),
         _case("as many sentences as words", (3, 3, 6), [[1, 1, 0], [1, 0, 0], [1, 1, 1]]),

@@ -35,11 +35,11 @@ def _by_var_mean(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-6) -> T
 def _by_rows(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-6) -> Tensor:
     rows = []
     for row in x.reshape(-1, x.shape[-1]):
-        values = [float(value) for value in row]
+        values = list(row)
         mean = sum(values) / len(values)
         variance = sum((value - mean) ** 2 for value in values) / len(values)
-        rows.append([(value - mean) / (variance + eps) ** 0.5 for value in values])
-    return torch.tensor(rows, dtype=x.dtype).reshape(x.shape) * gamma + beta
+        rows.append(torch.stack([(value - mean) / (variance + eps) ** 0.5 for value in values]))
+    return torch.stack(rows).reshape(x.shape) * gamma + beta
 
 
 def _by_centring_matrix(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-6) -> Tensor:
@@ -101,7 +101,8 @@ LAYER_NORM = Exercise(
         "Give every token mean 0 and variance 1 over its d features, then multiply by the gain "
         "gamma and add the shift beta, both (d,). Population variance (divided by d), eps inside "
         "the square root: sqrt(variance + eps). x may have any number of leading axes. The dtype "
-        "of x is kept and the inputs are left untouched."
+        "of x is kept and the inputs are left untouched. Gradients have to flow back to its "
+        "inputs: it is trained through. An answer in NumPy is accepted with a remark."
     ),
     objective="Write layer normalisation exactly, and tell it from its near relatives.",
     prerequisite="Section 3.1 of the paper",
@@ -146,7 +147,7 @@ LAYER_NORM = Exercise(
             _plain_with_eps,
             isolates="eps alone: the gain is 1 and the shift is 0",
         ),
-        _case("x of shape (2, 5)", 2, 5, eps=1e-6, gradient="noted"),
+        _case("x of shape (2, 5)", 2, 5, eps=1e-6, gradient="in torch"),
         _case(
             "eps left out, features about 0.001 apart",
             *(3, 4),

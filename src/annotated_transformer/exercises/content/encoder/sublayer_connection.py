@@ -170,7 +170,8 @@ SUBLAYER_CONNECTION = Exercise(
         "function of one tensor, attention or feed-forward, and is called once. The layer "
         "normalisation is that of encoder.layer_norm: over the d features of each word, "
         "population variance, eps inside the root, gain gamma and shift beta. The "
-        "dtype is kept, x is left untouched."
+        "dtype is kept, x is left untouched. Gradients have to flow back to its inputs: it is "
+        "trained through."
     ),
     objective=(
         "Wrap a sub-layer as the paper does, and say what pre-norm, drawn in most later "
@@ -217,7 +218,7 @@ SUBLAYER_CONNECTION = Exercise(
             eps=1e-6,
             plain=True,
         ),
-        _case("x of shape (2, 3, 5)", (2, 3, 5), _each_word, eps=1e-6, gradient="noted"),
+        _case("x of shape (2, 3, 5)", (2, 3, 5), _each_word, eps=1e-6, gradient="required"),
         _case(
             "eps = 0.5, x of shape (3, 2, 4)",
             (3, 2, 4),

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.masks.padding_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.masks.tokens import tokens_case
 from annotated_transformer.exercises.exercise import Exercise
 
@@ -81,7 +81,7 @@ PADDING = Exercise(
         tokens_case("one sentence of one token", [[5]]),
         tokens_case("one sentence, pad_id = 1", [[6, 1, 5, 8]], 1),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, padding_mask),
     alternatives=(_by_unsqueezing, _by_viewing, _by_loops, _by_filling, _by_arithmetic),
     starter=(
         "def padding_mask(tokens, pad_id=0):\n"

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.masks.target_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.masks.tokens import tokens_case
 from annotated_transformer.exercises.exercise import Exercise
 
@@ -89,7 +89,7 @@ TARGET = Exercise(
         tokens_case("a sentence of padding alone", [[0, 0, 0], [1, 7, 2]]),
         tokens_case("one sentence of one token", [[1]]),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, target_mask),
     alternatives=(
         _by_positions,
         _by_loops,

@@ -54,7 +54,7 @@ def _random(batch: int, n: int, d: int, vocab_size: int, size: float = 1.0, **op
         return call(draw(batch, n, d) * size, draw(vocab_size, d))
 
     name = f"x of shape ({batch}, {n}, {d}) and a table of {vocab_size} words"
-    gradient: Gradient = "ignored" if "observe" in options else "noted"
+    gradient: Gradient = "ignored" if "observe" in options else "in torch"
     return Case(options.pop("name", name), make, gradient=gradient, **options)
 
 
@@ -83,7 +83,8 @@ TIED_LOGITS = Exercise(
     statement=(
         "Turn the decoder's output x into logits with the embedding table itself as weight: one "
         "number for each position and each word, the dot product of x with the word's row. No "
-        "factor, no bias, no softmax. The dtype of x is kept."
+        "factor, no bias, no softmax. The dtype of x is kept. Gradients have to flow back to its "
+        "inputs: it is trained through. An answer in NumPy is accepted with a remark."
     ),
     objective="Read one matrix in both directions: from tokens to vectors and back to words.",
     prerequisite="encoder.embed",

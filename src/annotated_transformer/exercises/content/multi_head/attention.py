@@ -215,8 +215,8 @@ MULTI_HEAD_ATTENTION = Exercise(
         "Project query, key and value (`x @ w`), split each into n_heads heads of d_k = d / "
         "n_heads columns, let every head attend for itself (scaled by sqrt(d_k)), put the heads "
         "side by side again and project with w_o. mask True = may attend; a query that may attend "
-        "to nothing gets zeros. No biases, no dropout. The dtype is kept, inputs untouched. With "
-        "torch operations gradients must flow through it (no `detach`); an answer in NumPy is "
+        "to nothing gets zeros. No biases, no dropout. The dtype is kept, inputs untouched. "
+        "Gradients have to flow back to its inputs: it is trained through. An answer in NumPy is "
         "accepted with a remark."
     ),
     objective="Put the pieces together into the layer that every Transformer block uses.",
@@ -273,7 +273,7 @@ MULTI_HEAD_ATTENTION = Exercise(
             12,
             3,
             isolates="the axes: all sizes differ and there is no mask",
-            gradient="required",
+            gradient="in torch",
         ),
         _case(
             "a batch of 4, 4 queries, 4 keys, d = 16, 4 heads",
@@ -307,7 +307,7 @@ MULTI_HEAD_ATTENTION = Exercise(
             2,
             _PADDING,
             isolates="the mask: one row for each sentence",
-            gradient="required",
+            gradient="in torch",
         ),
         _case(
             "a causal mask of (4, 4), 2 sentences, d = 8, 4 heads",

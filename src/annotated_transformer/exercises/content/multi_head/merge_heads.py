@@ -48,7 +48,8 @@ MERGE_HEADS = Exercise(
     signature="merge_heads(x: (B, h, n, d_k)) -> (B, n, h*d_k)",
     statement=(
         "Undo the splitting: for every token put its heads side by side, head 0 first, so that "
-        "column i*d_k + j of the result is column j of head i. The dtype is kept."
+        "column i*d_k + j of the result is column j of head i. The dtype is kept. Gradients have "
+        "to flow back to its inputs: it is trained through."
     ),
     objective="Concatenate the heads of every token, the last step before W^O.",
     prerequisite="multihead.split_heads",

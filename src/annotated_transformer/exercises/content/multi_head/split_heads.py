@@ -54,7 +54,7 @@ SPLIT_HEADS = Exercise(
     statement=(
         "Cut the last axis of x into n_heads runs of d_k = d_model / n_heads columns and move the "
         "heads before the positions: head i holds columns i*d_k to (i+1)*d_k of every token. The "
-        "dtype is kept."
+        "dtype is kept. Gradients have to flow back to its inputs: it is trained through."
     ),
     objective="Give every head its columns of every token, and know why a view alone does not.",
     prerequisite="attention.scaled_dot_product",

@@ -82,7 +82,7 @@ def _case(
         logits = [torch.randn(size, generator=generator, dtype=dtype) for size in sizes]
         return call(logits, tokens, *pad_id)
 
-    return Case(name, make, isolates=isolates, gradient="noted", **options)
+    return Case(name, make, isolates=isolates, gradient="required", **options)
 
 
 CASES = (
@@ -137,7 +137,8 @@ ACCUMULATED_LOSS = Exercise(
         "A batch that does not fit into memory is cut into micro-batches. Return the loss one big "
         "batch would give: the mean cross-entropy (plain, not smoothed) over all non-pad tokens of "
         "all micro-batches. Every micro-batch has at least one such token. The result is a scalar "
-        "in nats, in the dtype of the logits."
+        "in nats, in the dtype of the logits. Gradients have to flow back to its inputs: it is "
+        "trained through."
     ),
     objective="Accumulate gradients so that the result does not depend on how a batch was cut.",
     prerequisite="training.label_smoothing_loss",

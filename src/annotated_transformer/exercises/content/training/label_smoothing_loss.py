@@ -82,7 +82,7 @@ def _case(
     isolates: str | None = None,
     stage: Stage = "main",
     dtype: torch.dtype | None = None,
-    gradient: Gradient = "noted",
+    gradient: Gradient = "required",
 ) -> Case:
     def make(generator: torch.Generator, dtype: torch.dtype) -> Call:
         tokens = torch.tensor(target)
@@ -159,7 +159,8 @@ LABEL_SMOOTHING_LOSS = Exercise(
         "Cross-entropy against q: 1-eps on the target, eps/(V-2) on every other token except pad, "
         "0 on pad; the mean over non-pad targets. (The V-2 convention of the annotated "
         "Transformer, not Szegedy's eps/V.) The softmax goes over all V tokens. The result is a "
-        "scalar in nats; at least one target is not pad."
+        "scalar in nats; at least one target is not pad. Gradients have to flow back to its "
+        "inputs: it is trained through."
     ),
     objective="Write the loss of the paper's training, and know which of its variants one has.",
     prerequisite="training.shift_targets",

@@ -7,12 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.exercises.content.warmup.pairwise_dot_mistakes import MISTAKES
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Gradient, call
 
 
 def pairwise_dot(a: Tensor, b: Tensor) -> Tensor:
-    return a @ b.transpose(-2, -1)  # (..., n, d) times (..., d, m): the leading axes go along
+    products = a @ b.transpose(-2, -1)  # (..., n, d) times (..., d, m)
+    return products  # (..., n, m): the leading axes go along
 
 
 def _by_einsum(a: Tensor, b: Tensor) -> Tensor:
@@ -121,7 +122,7 @@ PAIRWISE_DOT = Exercise(
         _of_shapes((2, 3, 4), (2, 5, 4), name="float32", stage="other", dtype=torch.float32),
         Case("views that are not contiguous", _not_contiguous, stage="other"),
     ),
-    mistakes=MISTAKES,
+    mistakes=page(__file__, pairwise_dot),
     alternatives=(
         _by_einsum,
         _by_broadcasting,
