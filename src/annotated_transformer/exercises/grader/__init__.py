@@ -10,6 +10,7 @@ In the order of a check. The way there and back:
     confinement   what that process may do
     pristine      the libraries as they were, whatever has been patched
     running       one call: result, exception, arguments afterwards, gradients
+    arrays        an answer in NumPy: arrays in place of tensors, there and back
     watching      which torch operations it calls, for the exercises that ask
     failures      an exception as plain text
     values        what comes back, as plain data
