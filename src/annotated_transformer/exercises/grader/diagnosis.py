@@ -170,6 +170,8 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
         alike = [mistake for mistake in alike if bank.raises_the_same(mistake)]
     if alike:
         return Diagnosis((named[alike[0]],), named[alike[0]].sentence, shown)
+    if all(_deviation(trial) is same_gradients for trial in wrong):
+        return None  # the card says what cuts a result off; no line of the bank is about it
     if all(trial.got.failure for trial in wrong):
         return _raised_alike(bank, wrong, shown)  # what follows wants a wrong value as evidence
     if _like_no_other(bank, wrong):
