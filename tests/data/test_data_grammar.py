@@ -305,6 +305,13 @@ def test_the_travelling_sentence() -> None:
     }
 
 
+def test_the_travelling_sentence_is_what_the_grammar_says() -> None:
+    book = phrase("book", adjective="old")
+    teacher = relative(phrase("teacher"), verb("lesen"), "subject", accusative=book)
+    said = clause(of=verb("anrufen"), subject=phrase("woman"), accusative=teacher)
+    assert say(Sentence(said)) == TRAVELLING_SENTENCE
+
+
 def test_alignments_across_negation_contraction_and_do() -> None:
     said = Sentence(
         clause(

@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from annotated_transformer.data.encoding import EncodedSplit
 from annotated_transformer.errors import CallError
+
+if TYPE_CHECKING:  # a list of corpora needs no PyTorch: it is imported where tensors are made
+    from torch import Tensor
 
 
 def token_batches(
@@ -71,13 +73,15 @@ class Batch:
         indices: which pairs of the encoded split these are.
     """
 
-    src: Tensor
-    tgt: Tensor
+    src: "Tensor"
+    tgt: "Tensor"
     indices: list[int]
 
 
-def collate(rows: Sequence[Sequence[int]], pad_id: int = 0) -> Tensor:
+def collate(rows: Sequence[Sequence[int]], pad_id: int = 0) -> "Tensor":
     """Rows of ids of unequal length as one LongTensor (rows, longest), padded at the end."""
+    import torch
+
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))  # (rows,)
     longest = int(lengths.max(initial=0))
     padded = np.full((len(rows), longest), pad_id, dtype=np.int64)
