@@ -4,20 +4,20 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.drawn import drawn
-from annotated_transformer.exercises.content.encoder.layer_norm_backward_mistakes import (
-    LAYER_NORM_BACKWARD_MISTAKES,
-)
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, Stage, call
 
 
 def layer_norm_backward(x: Tensor, grad: Tensor, eps: float) -> Tensor:
-    centred = x - x.mean(dim=-1, keepdim=True)  # (n, d)
-    root = torch.sqrt((centred**2).mean(dim=-1, keepdim=True) + eps)  # (n, 1)
-    y = centred / root  # (n, d): what the forward pass returned
+    mean = x.mean(dim=-1, keepdim=True)  # (n, 1)
+    variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)  # (n, 1)
+    root = torch.sqrt(variance + eps)  # (n, 1)
+    y = (x - mean) / root  # (n, d): what the forward pass returned
     through_mean = grad.mean(dim=-1, keepdim=True)  # (n, 1): every x_j moves the mean
     through_variance = y * (grad * y).mean(dim=-1, keepdim=True)  # (n, d): and the variance
-    return (grad - through_mean - through_variance) / root
+    left = grad - through_mean - through_variance  # (n, d): the directions that change y
+    return left / root
 
 
 def _by_autograd(x: Tensor, grad: Tensor, eps: float) -> Tensor:
@@ -170,7 +170,7 @@ LAYER_NORM_BACKWARD = Exercise(
         _case("float32, x of shape (3, 6)", 3, 6, 0.1, stage="other", dtype=torch.float32),
         Case("x and grad that are not contiguous", _not_contiguous, stage="other", atol=1e-9),
     ),
-    mistakes=LAYER_NORM_BACKWARD_MISTAKES,
+    mistakes=page(__file__, layer_norm_backward),
     alternatives=(_by_autograd, _by_steps, _by_jacobians, _by_sums),
     starter=(
         "def layer_norm_backward(x, grad, eps):\n"

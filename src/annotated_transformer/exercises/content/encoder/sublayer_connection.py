@@ -7,10 +7,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from annotated_transformer.exercises.bank import page
 from annotated_transformer.exercises.content.drawn import drawn, gain_and_shift
-from annotated_transformer.exercises.content.encoder.sublayer_connection_mistakes import (
-    SUBLAYER_CONNECTION_MISTAKES,
-)
 from annotated_transformer.exercises.exercise import (
     Call,
     Candidate,
@@ -27,10 +25,15 @@ Sublayer = Callable[[Tensor], Tensor]
 def sublayer_connection(
     x: Tensor, sublayer: Sublayer, gamma: Tensor, beta: Tensor, eps: float = 1e-6
 ) -> Tensor:
-    total = x + sublayer(x)  # (B, n, d): the residual goes round the sub-layer
-    mean = total.mean(dim=-1, keepdim=True)  # (B, n, 1)
-    variance = ((total - mean) ** 2).mean(dim=-1, keepdim=True)
-    return gamma * (total - mean) / torch.sqrt(variance + eps) + beta  # the norm comes last
+    def norm(y: Tensor) -> Tensor:
+        mean = y.mean(dim=-1, keepdim=True)  # (B, n, 1): one number for each word
+        variance = ((y - mean) ** 2).mean(dim=-1, keepdim=True)
+        root = torch.sqrt(variance + eps)
+        normalised = (y - mean) / root
+        return gamma * normalised + beta
+
+    change = sublayer(x)  # (B, n, d): the sub-layer sees x as it is
+    return norm(x + change)  # the residual goes round the sub-layer, the norm comes last
 
 
 def _by_torch(
@@ -241,7 +244,7 @@ SUBLAYER_CONNECTION = Exercise(
         _case("float32", (2, 3, 6), stage="other", dtype=torch.float32),
         _case("x that is not contiguous", (2, 3, 4), eps=0.1, stage="other", transposed=True),
     ),
-    mistakes=SUBLAYER_CONNECTION_MISTAKES,
+    mistakes=page(__file__, sublayer_connection),
     alternatives=(_by_torch, _by_moments, _by_words, _by_module),
     starter=(
         "def sublayer_connection(x, sublayer, gamma, beta, eps=1e-6):\n"
