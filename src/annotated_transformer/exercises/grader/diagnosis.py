@@ -15,7 +15,7 @@ from annotated_transformer.exercises.grader.wordings import same_accident, same_
 
 Part = Callable[[Outcome, Outcome, Tolerance], bool]
 Place = tuple[int, int]  # of a case, and of a part of its outcome
-SECONDS_FOR_PAIRS = 1.5  # of processor time
+SECONDS_FOR_PAIRS = 2.0  # of processor time
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
 
 
@@ -200,21 +200,22 @@ def _made_together(
     """Two mistakes that, made together, do exactly what the candidate does.
 
     Cases isolate mechanisms, so that on some wrong case one of the two is usually seen alone. Those
-    that are come first, each with all that change a case which it leaves open; then pairs of which
-    neither is seen alone, for as long as a check may take.
+    that are come first, each with what is seen on the cases that it leaves open, then with all that
+    change the first of these; then pairs of which neither is seen alone, for as long as a check may
+    take.
     """
-    begun = time.process_time()
     number = range(len(bank.exercise.mistakes))
     explained = {
         one: {trial.index for trial in wrong if bank.shares_deviation(one, trial)} for one in number
     }
     seen = sorted((one for one in number if explained[one]), key=lambda one: -len(explained[one]))
     tried: set[frozenset[int]] = set()
+    begun = time.process_time()
     for one in (*seen, *(one for one in number if not explained[one])):
         open_cases = [trial for trial in wrong if trial.index not in explained[one]] or list(right)
         left_open = {trial.index for trial in open_cases}
         others = [trial for trial in (*wrong, *right) if trial.index not in left_open]
-        for other in number:
+        for other in sorted(number, key=lambda other: -len(explained[other] & left_open)):
             pair = frozenset((one, other))
             if one == other or pair in tried or not _changes_first(bank, other, open_cases):
                 continue
