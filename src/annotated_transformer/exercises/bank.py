@@ -62,6 +62,18 @@ class _Entry:
     said: str
 
 
+class _Turns:
+    """Counts the turns of all loops in one call, so that none goes on for ever."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def count(self) -> None:
+        self.taken += 1
+        if self.taken > TURNS:
+            raise RuntimeError("a loop without an end")
+
+
 class Edited:
     """A function with some places changed; compiled when it is first called.
 
@@ -83,7 +95,7 @@ class Edited:
     ) -> None:
         self.source, self.name, self.space, self.whole = source, name, space, whole
         self.changes = tuple(sorted(changes, key=lambda change: (change.start, change.end)))
-        self._turns = 0
+        self._turns = _Turns()
 
     @property
     def text(self) -> str:
@@ -96,19 +108,14 @@ class Edited:
     @cached_property
     def function(self) -> Candidate:
         """What is called."""
-        scope = {**self.space, COUNTER: self._count_turn}
+        scope = {**self.space, COUNTER: self._turns.count}
         exec(compile(_with_counted_loops(self.text), f"<{self.name}>", "exec"), scope)
         function: Candidate = scope[self.name]
         return function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self._turns = 0
+        self._turns.taken = 0
         return self.function(*args, **kwargs)
-
-    def _count_turn(self) -> None:
-        self._turns += 1
-        if self._turns > TURNS:
-            raise RuntimeError("a loop without an end")
 
     def with_changes_of(self, other: "Edited") -> "Edited | None":
         """Both functions' changes in one; None where they are about the same place."""
