@@ -10,6 +10,7 @@ from annotated_transformer.fast import memory
 
 BLOCKS = """
 import resource, sys, torch
+import annotated_transformer.training.trainer  # as in a process that trains
 from annotated_transformer.fast.memory import keep_freed_memory
 if sys.argv[1] == "keep":
     assert keep_freed_memory()
