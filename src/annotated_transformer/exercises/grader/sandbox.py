@@ -19,7 +19,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 
 from annotated_transformer.exercises.exercise import Candidate, Exercise
@@ -205,7 +205,8 @@ def _run_spawned(exercise: Exercise, candidate: Candidate, limits: Limits, scrat
 
     token = secrets.token_bytes(child.TOKEN_SIZE)
     try:
-        job = dump((exercise, candidate, limits, scratch, token, text_of_cells()))
+        asked = replace(exercise, mistakes=(), alternatives=())  # these are for the parent alone
+        job = dump((asked, candidate, limits, scratch, token, text_of_cells()))
     except Exception as error:  # whatever the parts of the candidate raise when they are copied
         return Run(end="unsendable", printed=f"{type(error).__name__}: {error}"[:300])
     with interrupts_wait():
