@@ -9,6 +9,7 @@ Norm = Literal["post", "pre", "none"]
 Positions = Literal["sinusoidal", "learned", "none"]
 
 BEAM_SIZE, ALPHA = 4, 0.6  # of the search for a translation (section 6.1)
+HIGHEST_ALPHA = 100  # far above what helps; no power of a length below 7,000 overflows
 MAX_EXTRA = 50  # a translation has at most so many tokens more than its source (section 6.1)
 
 LARGEST = 10**9  # of any size of a model: far more than a machine can hold

@@ -1,8 +1,59 @@
-"""What all commands of the program share: how a wrong call is refused."""
+"""What all commands of the program share: how a wrong call is refused, how soon help comes."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from annotated_transformer import cli
+from annotated_transformer.cli import COMMANDS, main
+
+# A call in a process of its own, which then says what it has loaded and taken.
+CALL = """
+import sys, time
 from annotated_transformer.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(time.process_time(), *{"torch", "numpy"} & sys.modules.keys(), file=sys.stderr)
+"""
+
+
+def called(*words: str) -> tuple[str, float, set[str]]:
+    """What a call prints, its processor seconds, and which of torch and numpy it has loaded."""
+    command = [sys.executable, "-c", CALL, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds, *loaded = done.stderr.split()
+    return done.stdout, float(seconds), set(loaded)
+
+
+def test_help_comes_at_once():
+    tried = [called("--help") for _ in range(3)]
+    said, _, loaded = tried[0]
+    assert not loaded
+    assert COMMANDS.keys() <= set(said.split())
+    assert min(seconds for _, seconds, _ in tried) < 0.25
+
+
+@pytest.mark.parametrize("call", [*([command, "--help"] for command in COMMANDS), ["data", "list"]])
+def test_what_computes_nothing_needs_no_pytorch(call):
+    said, _, loaded = called(*call)
+    assert said
+    assert "torch" not in loaded
+
+
+def test_every_module_that_is_a_command_is_named_with_its_help():
+    found = {
+        path.stem
+        for path in Path(cli.__file__).parent.glob("*.py")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.name == "register"
+    }
+    assert found == set(COMMANDS)
+    assert all(COMMANDS.values())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from annotated_transformer.cli import main
-from annotated_transformer.cli.doctor import lock, training_gb, what_that_allows
+from annotated_transformer.cli.doctor_run import lock, training_gb, what_that_allows
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError
 from annotated_transformer.exercises.instructor import ALL_WALLS
@@ -84,7 +84,7 @@ def test_an_installed_package_has_no_lock_beside_it(tmp_path):
 ON_WINDOWS = """
 import sys
 from annotated_transformer.cli import main
-from annotated_transformer.cli.doctor import grading
+from annotated_transformer.cli.doctor_run import grading
 sys.platform = "win32"
 sys.modules["resource"] = sys.modules["fcntl"] = None
 """

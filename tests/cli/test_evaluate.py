@@ -15,9 +15,10 @@ import pytest
 from sacrebleu.dataset import DATASETS
 
 from annotated_transformer.cli import main
+from annotated_transformer.cli.options import ALPHAS
 from annotated_transformer.cli.scores import length_ratio
 from annotated_transformer.cli.translation_files import refuse_to_overwrite, write_lines
-from annotated_transformer.cli.tuning import ALPHAS, try_searches
+from annotated_transformer.cli.tuning import try_searches
 from annotated_transformer.data import ParallelCorpus, Split
 from annotated_transformer.evaluation.forensics import score_under_every_protocol
 from annotated_transformer.evaluation.scoring import (
@@ -95,7 +96,7 @@ def searches(monkeypatch):
         right = alpha == 1.2 and max_extra in (7, 50)
         return [known[line] if right else "falsch" for line in sentences]
 
-    monkeypatch.setattr("annotated_transformer.cli.evaluate.translate_sentences", translate)
+    monkeypatch.setattr("annotated_transformer.cli.evaluate_run.translate_sentences", translate)
     return asked
 
 
@@ -170,14 +171,14 @@ def test_a_limit_that_is_none_is_a_sentence(run_dir, capsys, number):
 
 def test_the_text_report_shows_what_the_choice_of_alpha_was_between(run_dir, capsys, monkeypatch):
     found = [TriedSearch(0.6, 20.0), TriedSearch(1.2, 30.0)]
-    monkeypatch.setattr("annotated_transformer.cli.evaluate.try_searches", lambda *_: found)
+    monkeypatch.setattr("annotated_transformer.cli.evaluate_run.try_searches", lambda *_: found)
     assert main(["evaluate", "--run-dir", str(run_dir), "--alpha-from", "valid"]) == 0
     assert "alpha 1.2 (chosen on valid: 0.6: 20.00, 1.2: 30.00)" in capsys.readouterr().out
 
 
 def test_the_alpha_that_did_best_elsewhere_is_used(run_dir, capsys, monkeypatch):
     found = [TriedSearch(*tried) for tried in ((0.6, 20.0), (1.2, 30.0), (1.4, 25.0))]
-    monkeypatch.setattr("annotated_transformer.cli.evaluate.try_searches", lambda *_: found)
+    monkeypatch.setattr("annotated_transformer.cli.evaluate_run.try_searches", lambda *_: found)
     assert evaluate(run_dir, capsys, "--alpha-from", "valid")["alpha"] == 1.2
 
 
@@ -279,7 +280,7 @@ def test_an_output_lost_on_the_way_loses_neither_scores_nor_translations(
         folder.rmdir()
         return ["ein Hund ."] * len(sentences)
 
-    monkeypatch.setattr("annotated_transformer.cli.evaluate.translate_sentences", translate)
+    monkeypatch.setattr("annotated_transformer.cli.evaluate_run.translate_sentences", translate)
     output = folder / "out.de"
     assert main(["evaluate", "--run-dir", str(run_dir), "--output", str(output)]) == 1
     said = capsys.readouterr()
@@ -520,7 +521,7 @@ def test_without_a_run_the_shipped_model_is_evaluated_on_its_corpus(capsys, monk
     corpus = ParallelCorpus("grammar", "en", "de", few)
     asked = []
     monkeypatch.setattr(
-        "annotated_transformer.cli.evaluate.load_corpus",
+        "annotated_transformer.cli.evaluate_run.load_corpus",
         lambda name, **options: asked.append((name, options["data_dir"])) or corpus,
     )
     assert main(["evaluate", "--format", "json"]) == 0

@@ -294,7 +294,7 @@ class Typed(io.BytesIO):
 @pytest.fixture
 def few(monkeypatch):
     """Chunks of three lines."""
-    for module in ("sentences", "translate"):
+    for module in ("sentences", "translate_run"):
         monkeypatch.setattr(f"annotated_transformer.cli.{module}.LINES_AT_ONCE", 3)
 
 
@@ -457,7 +457,7 @@ def test_resuming_with_another_size_of_chunk_is_refused(
 ):
     """A chunk is translated as one, so the lines would not be those of one call."""
     begun(call, files, broken, monkeypatch, b"".join(whole.splitlines(True)[:4]))
-    for module in ("translate", "sentences"):
+    for module in ("translate_run", "sentences"):
         monkeypatch.setattr(f"annotated_transformer.cli.{module}.LINES_AT_ONCE", 2)
     assert call("--resume") == 2
     assert "was begun with another chunk" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotated_transformer.cli import doctor
+from annotated_transformer.cli import doctor_run
 from annotated_transformer.data import load_corpus, multi30k
 from annotated_transformer.data.published import verify
 from annotated_transformer.errors import CallError
@@ -59,9 +59,9 @@ def test_fetched_into_the_cache_and_read(
     assert len(server.ranges) == 4
     corpus = multi30k.multi30k()
     assert verify(corpus, corpus.folder) == dict.fromkeys(list(TEXTS)[:4], "ok")
-    assert doctor.data()["multi30k"] == "fetched"
+    assert doctor_run.data()["multi30k"] == "fetched"
     (corpus.folder / "val.de").unlink()
-    assert doctor.data()["multi30k"] == "not fetched"
+    assert doctor_run.data()["multi30k"] == "not fetched"
 
 
 def test_a_changed_copy_is_read_and_said(tmp_path: Path, pinned: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotated_transformer.cli import main, parse_command
-from annotated_transformer.cli.train import MODEL_OPTIONS
+from annotated_transformer.cli.train_run import MODEL_OPTIONS
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.evidence.ablation import runner as runner_module

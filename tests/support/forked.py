@@ -12,7 +12,10 @@ from typing import Any
 
 LOADED_ONCE = [
     "annotated_transformer.cli.__main__",
-    *("annotated_transformer.cli." + name for name in ("data", "doctor", "evaluate", "train")),
+    *(
+        "annotated_transformer.cli." + name
+        for name in ("data", "doctor_run", "evaluate_run", "train_run")
+    ),
     "torch._dynamo",  # every optimizer imports it
     "toy_run",
 ]

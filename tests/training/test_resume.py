@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from annotated_transformer.cli import main
-from annotated_transformer.cli.train import _begin as begin_run
+from annotated_transformer.cli.train_run import _begin as begin_run
 from annotated_transformer.evidence.table3 import TABLE_3
 from annotated_transformer.training import RunDirectory
 from annotated_transformer.training.checkpoints import (

@@ -12,8 +12,8 @@ import torch
 
 from annotated_transformer.benchmark.counting import memory, sizes_of
 from annotated_transformer.cli import build_parser
-from annotated_transformer.cli.doctor import CPU_RUN
-from annotated_transformer.cli.train import MODEL_OPTIONS, TRAINING_OPTIONS
+from annotated_transformer.cli.doctor_run import CPU_RUN
+from annotated_transformer.cli.train_run import MODEL_OPTIONS, TRAINING_OPTIONS
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training import TrainingConfig
 from annotated_transformer.training.departures import training_departures

@@ -639,7 +639,7 @@ def test_the_command_trains_on_train_validates_on_valid_and_learns_its_words_fro
             built.append(self)
             return super().run()
 
-    monkeypatch.setattr("annotated_transformer.cli.train.Trainer", Watched)
+    monkeypatch.setattr("annotated_transformer.cli.train_run.Trainer", Watched)
     options = ["--data-dir", str(folder), "--steps", "2", "--preset", "tiny/N=1,d_model=8,d_ff=8"]
     assert main(["train", "--run-dir", str(tmp_path / "run"), *options, "--device", "cpu"]) == 0
     [trainer] = built

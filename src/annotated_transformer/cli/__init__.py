@@ -1,4 +1,8 @@
-"""The command line `annotated-transformer`: one module a command."""
+"""The command line `annotated-transformer`: one module a command.
+
+It says what the command takes and imports what that needs; what the work needs, PyTorch above all,
+is imported when there is work. A long command's work has a module of its own, `<command>_run.py`.
+"""
 
 import argparse
 import difflib
@@ -91,8 +95,7 @@ def build_parser(
     """The parser with every command; what a command takes is said by its module `cli/<command>.py`.
 
     Args:
-        words: what will be parsed: only the commands among them are imported, since most need
-            torch. None imports all.
+        words: what will be parsed: only the commands among them are imported. None imports all.
         kind: the class of the parser and of its commands' parsers.
     """
     parser = kind(

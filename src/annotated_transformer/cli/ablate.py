@@ -6,7 +6,6 @@ from pathlib import Path
 
 from annotated_transformer.cli.options import positive, print_lines
 from annotated_transformer.evidence.ablation.plan import load_plan, plan_names
-from annotated_transformer.evidence.ablation.runner import Runner
 
 TABLE_3_HERE = "table3_grammar"  # needs no corpus from outside
 
@@ -54,6 +53,7 @@ def names(text: str) -> list[str]:
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing."""
     from annotated_transformer.cli import parse_command
+    from annotated_transformer.evidence.ablation.runner import Runner
 
     plan = load_plan(arguments.plan)
     tasks = plan.choose(arguments.rows, arguments.seeds)

@@ -4,9 +4,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from annotated_transformer.training.run_directory import RunDirectory, average_checkpoints
-from annotated_transformer.training.stopping import use_best
-
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
@@ -22,6 +19,9 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Average, or take the best, and say over which steps."""
+    from annotated_transformer.training.run_directory import RunDirectory, average_checkpoints
+    from annotated_transformer.training.stopping import use_best
+
     directory = RunDirectory(arguments.run_dir)
     directory.read_config()
     if arguments.best:

@@ -5,9 +5,7 @@ import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from annotated_transformer.cli.options import (
     add_device,
@@ -17,9 +15,13 @@ from annotated_transformer.cli.options import (
     print_json,
     print_lines,
 )
-from annotated_transformer.data import ParallelCorpus
 from annotated_transformer.errors import CallError
 from annotated_transformer.fast.memory import keep_freed_memory
+
+if TYPE_CHECKING:
+    import torch
+
+    from annotated_transformer.data import ParallelCorpus
 
 # Tokens a side in a batch: what fits a laptop and is the size of the recorded runs.
 SIZES = {"tiny": 4096, "small": 4096, "base": 2048, "big": 2048}
@@ -116,6 +118,8 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure each size and print it as soon as it is known."""
+    import torch
+
     from annotated_transformer.data import load_corpus
     from annotated_transformer.training.devices import choose_device, processor_name
 
@@ -148,6 +152,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def climb_ladder(arguments: argparse.Namespace) -> int:
     """`benchmark ladder`: each row printed for people as it comes. 1 if a row failed."""
+    import torch
+
     from annotated_transformer.benchmark.ladder import LadderSettings, climb
     from annotated_transformer.benchmark.ladder_rows import as_text
     from annotated_transformer.training.devices import choose_device
@@ -213,8 +219,8 @@ def names_of(peers: list[str] | None) -> list[str] | None:
 
 def train_sizes(
     arguments: argparse.Namespace,
-    corpus: ParallelCorpus,
-    device: torch.device,
+    corpus: "ParallelCorpus",
+    device: "torch.device",
     machine: dict[str, Any],
 ) -> list[dict[str, Any]]:
     """`benchmark training`: the report of each size, printed for people as it comes."""
@@ -260,8 +266,10 @@ def train_sizes(
     return reports
 
 
-def warn_of_sleeping_threads(device: torch.device) -> None:
+def warn_of_sleeping_threads(device: "torch.device") -> None:
     """CTranslate2's own OpenMP makes PyTorch's threads sleep between two operations."""
+    import torch
+
     takes_part = device.type == "cpu" and find_spec("ctranslate2") is not None
     may_sleep = os.environ.get("OMP_WAIT_POLICY", "").lower() != "active"
     if takes_part and may_sleep and torch.get_num_threads() > 1:
@@ -274,11 +282,13 @@ def warn_of_sleeping_threads(device: torch.device) -> None:
 
 def decode_sizes(
     arguments: argparse.Namespace,
-    corpus: ParallelCorpus,
-    device: torch.device,
+    corpus: "ParallelCorpus",
+    device: "torch.device",
     machine: dict[str, Any],
 ) -> list[dict[str, Any]]:
     """`benchmark decoding`: the report of each size, printed for people as it comes."""
+    import torch
+
     from annotated_transformer.benchmark.decoders import Task
     from annotated_transformer.benchmark.decoding import as_text, measure_decoding
     from annotated_transformer.config import TransformerConfig

@@ -6,16 +6,7 @@ from pathlib import Path
 
 from annotated_transformer.cli import parse_command
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.evidence.ledger.checks import (
-    Repository,
-    check_repository,
-    find_repository,
-    make_outcomes,
-    make_pages,
-    write_pages,
-)
-from annotated_transformer.evidence.ledger.recorded_runs import STATUSES
-from annotated_transformer.evidence.ledger.recording import Request, record_run
+from annotated_transformer.evidence.ledger import STATUSES
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +52,13 @@ def _register_record(parser: argparse.ArgumentParser) -> None:
 
 def run_build(_arguments: argparse.Namespace) -> int:
     """Write the generated pages."""
+    from annotated_transformer.evidence.ledger.checks import (
+        find_repository,
+        make_outcomes,
+        make_pages,
+        write_pages,
+    )
+
     repository = find_repository()
     write_pages(make_outcomes(repository), print)
     write_pages(make_pages(repository), print)
@@ -73,6 +71,8 @@ def run_check(arguments: argparse.Namespace) -> int:
     Raises:
         WorkError: if something does not.
     """
+    from annotated_transformer.evidence.ledger.checks import check_repository, find_repository
+
     problems = check_repository(find_repository(), parse_command, arguments.data_dir)
     for problem in problems:
         print(f"- {problem}", file=sys.stderr)
@@ -84,7 +84,10 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 def run_record(arguments: argparse.Namespace) -> int:
     """Make a record of a run."""
-    repository: Repository = find_repository()
+    from annotated_transformer.evidence.ledger.checks import find_repository
+    from annotated_transformer.evidence.ledger.recording import Request, record_run
+
+    repository = find_repository()
     request = Request(
         run_dir=arguments.run_dir,
         folder=repository.results / arguments.name,

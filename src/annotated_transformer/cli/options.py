@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
-from annotated_transformer.decoding.beam import HIGHEST_ALPHA
+from annotated_transformer.config import ALPHA, BEAM_SIZE, HIGHEST_ALPHA, MAX_EXTRA
 
 Number = TypeVar("Number", int, float)
 
@@ -16,6 +15,7 @@ Number = TypeVar("Number", int, float)
 MOST_BEAMS = 100
 MOST_THREADS = 1024
 MOST_EXTRA = 1000
+ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)  # between which --alpha-from chooses
 FEWEST_RESAMPLES = 40  # a fortieth of them lies outside at either end
 
 

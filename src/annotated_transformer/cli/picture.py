@@ -1,10 +1,13 @@
 """The picture that `translate --picture` draws: what each piece of a translation looked at."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from annotated_transformer.cli.translation_files import refuse_to_overwrite
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.evaluation.translation import CrossAttention
+
+if TYPE_CHECKING:
+    from annotated_transformer.evaluation.translation import CrossAttention
 
 PICTURES = (".png", ".svg", ".pdf")
 CELL = 0.19  # inches, for a row of letters
@@ -17,7 +20,7 @@ def check_picture(path: Path) -> None:
     refuse_to_overwrite(path)
 
 
-def save_picture(attention: CrossAttention, path: Path) -> None:
+def save_picture(attention: "CrossAttention", path: Path) -> None:
     """A matrix for each head of the last layer: rows are what was written, columns what was read.
 
     Raises:

@@ -11,8 +11,6 @@ from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation import translation
 from annotated_transformer.evaluation.scoring import TriedSearch, lower_tokenised_bleu, other_limit
 
-ALPHAS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8)
-
 
 def count_shared(name: str, scored: Split, alpha_from: str, corpus: ParallelCorpus) -> int:
     """How many of the scored sentences also stand in the split that alpha is chosen on.

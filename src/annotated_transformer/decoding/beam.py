@@ -12,12 +12,12 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from annotated_transformer.config import HIGHEST_ALPHA
 from annotated_transformer.decoding.beam_steps import Watch, steps_of
 
 BLOCK = 64  # columns whose maximum stands for them when the best of a vocabulary are looked for
 # Rows of log-probabilities at a time: so few stay in the processor's cache until they are read.
 ROWS = 64
-HIGHEST_ALPHA = 100  # far above what helps; no power of a length below 7,000 overflows
 FREE = -1  # stands for "any token" where a translation need not begin with a certain one
 
 

@@ -14,6 +14,8 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize, to_r
 from matplotlib.figure import Figure
 from matplotlib.pyplot import draw_if_interactive, subplots
 
+from annotated_transformer.figures.small_png import save_small
+
 # role -> (colour on a light page, colour on a dark page)
 PALETTE: dict[str, tuple[str, str]] = {
     "query": ("#3365B1", "#B1D9FA"),
@@ -107,6 +109,7 @@ def new_figure(
         )
         # The colours are read when ticks and labels are made, so make them inside the context.
         figure.canvas.draw()
+    save_small(figure)
     return figure, list(axes.flat)
 
 

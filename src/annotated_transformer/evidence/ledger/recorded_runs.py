@@ -17,11 +17,11 @@ from annotated_transformer.evaluation.scoring import (
     TriedSearch,
     other_limit,
 )
+from annotated_transformer.evidence.ledger import STATUSES
 from annotated_transformer.training.run_files import checked, read_list, read_metrics, read_object
 
 RESULTS = Path("results")
 ADVICE = "Restore it: see results/README.md."
-STATUSES = ("finished", "interrupted", "failed")
 
 
 @dataclass(frozen=True)
