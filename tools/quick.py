@@ -23,6 +23,7 @@ TOPICS = {  # of the exercises that build a module of section 3
 }
 MUTATION = "tests/exercises/test_exercises_mutation.py"
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=1200"]
+NBVAL += ["--nbval-kernel-startup-timeout=300", "--dist", "loadscope"]  # a notebook stays together
 
 
 def changed(base: str) -> list[str]:

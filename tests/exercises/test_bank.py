@@ -73,6 +73,14 @@ def _mean_over_root() -> Tensor:
         (f"## a\n    mean = 0\n{SAID}\n## a\n    mean = 1\n{SAID}", "this name is there twice"),
         (f"## a\n    def other(x):\n        return x\n{SAID}", "has to be called 'normalise'"),
         ("## a\n    mean = 0\nAs `b`.", "there is no entry 'b' before it"),
+        (
+            f"## a\n    mean = 0\n    x.mean -> x.sum\n{SAID}",
+            "two of its lines are about the same place",
+        ),
+        (
+            f"## a\n    (x - mean).square() -> x\n    + y = 1\n{SAID}",
+            "only behind the end of a line",
+        ),
         (f"## a\n    mean = (\n{SAID}", "a page, ## a"),
         (
             f"## a\n    mean = 0\n{SAID}\n## b\n    mean = 1\n{SAID}\n## a + b\n",

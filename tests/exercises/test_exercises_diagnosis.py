@@ -221,3 +221,16 @@ def test_what_is_like_no_mistake_does_not_run_the_whole_bank(
     result = grade("attention.softmax", lambda x, dim=-1: 1)
     assert not result.passed
     assert len(set(ran)) == 1
+
+
+def test_an_exception_is_not_explained_by_what_would_raise_where_all_is_right() -> None:
+    exercise = catalogue()["attention.scaled_dot_product"]
+
+    def candidate(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
+        if q.dim() == 5:
+            q @ k  # as whoever has not transposed the keys, but on five axes alone
+        return exercise.reference(q, k, v, mask)
+
+    report = grade_exercise(exercise, candidate)
+    assert not report.passed
+    assert report.mistakes == ()

@@ -273,3 +273,11 @@ def test_training_on_shared_rows_learns_stops_and_goes_on(tmp_path: Path) -> Non
     losses = [line["loss"] for line in RunDirectory(alone).read_metrics()]
     assert losses[-1] < losses[0]
     assert training_departures(RunDirectory(alone).read_config().training) == ["share_rows = True"]
+
+
+def test_a_model_without_the_fast_paths_says_so():
+    model = Transformer(TransformerConfig(20, d_model=8, d_ff=8, num_heads=2, num_layers=1))
+    split = invented([(3, 4), (2, 2)])
+    batch = shared_row_batch(split, [0, 1], RowShape(2, 64))
+    with pytest.raises(ValueError, match=r"call use_fast_paths\(model\) first"):
+        teacher_forced_in_shared_rows(model, batch)

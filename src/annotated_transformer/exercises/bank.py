@@ -124,11 +124,15 @@ class Edited:
         both = sorted(
             [*self.changes, *other.changes], key=lambda change: (change.start, change.end)
         )
-        for one, following in pairwise(both):
-            same_place = (one.start, one.end) == (following.start, following.end)
-            if same_place or following.start < one.end:
-                return None
-        return Edited(self.source, self.name, both, self.space)
+        return None if _overlap(both) else Edited(self.source, self.name, both, self.space)
+
+
+def _overlap(changes: Sequence[Change]) -> bool:
+    """Whether two of these, in the order of their places, are about the same place."""
+    return any(
+        (one.start, one.end) == (following.start, following.end) or following.start < one.end
+        for one, following in pairwise(changes)
+    )
 
 
 def _with_counted_loops(text: str) -> ast.Module:
@@ -246,6 +250,8 @@ def _function(
             raise ValueError(f"a whole function has to be called {name!r}, as the reference is")
         return Edited(source, name, (), space, whole)
     edited = Edited(source, name, list(_changes(code, source)), space)
+    if _overlap(edited.changes):
+        raise ValueError("two of its lines are about the same place")
     ast.parse(edited.text)
     return edited
 
@@ -365,10 +371,7 @@ def _added(
     if change.start == change.end:  # lines before the first
         return Change(change.start, change.end, f"{change.text}{line}\n{INDENT}")
     first = source.rfind("\n", 0, change.start) + 1
-    if (
-        source[change.end : change.end + 1] != "\n"
-        and "#" not in source[change.end :].split("\n")[0]
-    ):
+    if not re.match(r"[ \t]*(#|\n|$)", source[change.end :]):
         raise ValueError(f"{line!r}: only behind the end of a line can a line be added")
     indent = re.match(r"\s*", source[first:])
     assert indent is not None

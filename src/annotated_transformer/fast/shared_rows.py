@@ -20,6 +20,7 @@ from torch import Tensor
 from annotated_transformer.data.batching import PaddingWaste
 from annotated_transformer.data.encoding import EncodedSplit
 from annotated_transformer.errors import CallError
+from annotated_transformer.fast.embedding import FastEmbedding
 from annotated_transformer.fast.packing import up_to_multiple
 from annotated_transformer.masks import causal_mask
 from annotated_transformer.transformer import Transformer
@@ -274,10 +275,17 @@ def teacher_forced_in_shared_rows(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The decoder's output at every position of a batch whose rows are shared, padding included.
 
+    The model has to have been given the fast paths (`use_fast_paths`).
+
     Returns:
         (rows * width, d_model), not yet projected; the token that each is to predict, (rows *
         width,); and which of them are real.
+
+    Raises:
+        ValueError: for a model that has not got them.
     """
+    if not isinstance(model.source_embedding, FastEmbedding):
+        raise ValueError("this model takes no shared rows yet: call use_fast_paths(model) first.")
     batch = SharedRowBatch(batch.numbers.to(model.device, non_blocking=True), batch.indices)
     n = batch.read.size(1)
     src_mask = same_sentence_mask(batch.src_of, batch.src_of)  # (rows, 1, n, n), all three

@@ -46,7 +46,7 @@ class TrainingConfig:
         precision: "fp32", or "bf16" for the matrix products and the activations between them; the
             weights, their gradients and Adam stay in float32, and every softmax is computed there.
         byte_dropout: dropout probabilities rounded to 1/256, faster on a CPU. A departure.
-        share_rows: several sentences share a row of a batch (`data.shared_rows`): hardly any
+        share_rows: several sentences share a row of a batch (`fast.shared_rows`): hardly any
             padding, and one shape, so that a GPU replays each step from a recording. Batches are
             then of any lengths, where section 5.1 has similar ones: a departure.
         compile: torch.compile, meant for GPUs.

@@ -155,7 +155,7 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     is wrong; where there is none, two that do so when made together; then two of which each is seen
     where the other does no harm; else one that shares some of the wrong values, of equally good
     ones one that explains what was found first. Where every wrong case ends in an exception, one
-    that raises the same: whatever is wrong behind it has not been reached yet.
+    that raises the same and on no case that is right: what is wrong behind it has not been reached.
     """
     wrong = [trial for trial in trials if _deviation(trial)]
     right = [trial for trial in trials if not _deviation(trial)]
@@ -173,7 +173,7 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     if all(_deviation(trial) is same_gradients for trial in wrong):
         return None  # the card says what cuts a result off; no line of the bank is about it
     if all(trial.got.failure for trial in wrong):
-        return _raised_alike(bank, wrong, shown)  # what follows wants a wrong value as evidence
+        return _raised_alike(bank, wrong, right, shown)  # what follows wants a wrong value
     if _like_no_other(bank, wrong):
         return None
     if both := _made_together(bank, wrong, right, shown):
@@ -244,7 +244,9 @@ def _same_outcome(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
     return all(part(one, other, tolerance) for part in PARTS)
 
 
-def _raised_alike(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagnosis | None:
+def _raised_alike(
+    bank: _Bank, wrong: Sequence[Trial], right: Sequence[Trial], shown: Finding
+) -> Diagnosis | None:
     """The mistake that raises what the candidate raises first, and on most of the cases."""
 
     def shared(mistake: int) -> int:
@@ -256,6 +258,7 @@ def _raised_alike(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagno
         mistake
         for mistake in range(len(bank.exercise.mistakes))
         if _same_exception(bank.outcome(mistake, first), first.got)
+        and not any(bank.outcome(mistake, trial).failure for trial in right)
     ]
     if not raising:
         return None
