@@ -97,6 +97,7 @@ class MultiHeadAttention(nn.Module):
         ValueError: if num_heads does not divide d_model and d_k or d_v is missing.
     """
 
+    # What attends where nobody asks for the weights; another function may be put in its place.
     without_weights: Callable[..., Tensor] = staticmethod(fused_attention)
 
     def __init__(

@@ -1,10 +1,12 @@
 """Section 6.1: from a trained model to a sentence.
 
-decode        greedy search and beam search over a batch of sentences
-beam          the beam: what stays in it, what is finished, and how it is scored
-beam_steps    a search, step by step, for those who watch it
-incremental   the decoder that computes no position twice, and the slow one that does
-sampling      sentences drawn at random
+Its modules, those that are called first before those that they call:
+
+    decode        greedy search and beam search over a batch of sentences
+    sampling      sentences drawn at random
+    beam          the beam: what stays in it, what is finished, and how it is scored
+    beam_steps    a search, step by step, for those who watch it
+    incremental   the decoder that computes no position twice, and the slow one that does
 """
 
 from annotated_transformer.decoding.beam import (

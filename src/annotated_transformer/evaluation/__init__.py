@@ -1,9 +1,11 @@
 """How good a model is: its translations scored, and how probable it finds the references.
 
-translation    lines in, lines out, with all that a search can tell
-likelihood     loss, perplexity and accuracy, each past given
-scoring        BLEU and chrF with their signatures
-bleu, chrf     the two measures themselves
-significance   how sure a difference of scores is
-forensics      one output under every protocol that papers use
+Its modules:
+
+    translation    lines in, lines out, with all that a search can tell
+    likelihood     loss, perplexity and accuracy, each past given
+    scoring        BLEU and chrF with their signatures
+    bleu, chrf     the two measures themselves
+    significance   how sure a difference of scores is
+    forensics      one output under every protocol that papers use
 """
