@@ -1,5 +1,8 @@
 """A page of mistakes: how it is read, what is refused, and how two mistakes come together."""
 
+import tempfile
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor
@@ -23,8 +26,13 @@ X = torch.tensor([[1.0, 2.0, 6.0], [0.0, -4.0, -2.0]])
 SAID = "This is said to whoever wrote it so, at some length."
 
 
-def of(text: str) -> dict[str, Mistake]:
-    return {mistake.name: mistake for mistake in read_page(text, "a page", normalise)}
+def of(text: str, **others: str) -> dict[str, Mistake]:
+    """The mistakes of a page, beside which there may be others."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in {"page": text, **others}.items():
+            (Path(folder) / f"{name}.md").write_text(content, encoding="utf-8")
+        mistakes = read_page(Path(folder) / "page.md", normalise)
+    return {mistake.name: mistake for mistake in mistakes}
 
 
 def one(lines: str) -> Mistake:
@@ -65,14 +73,17 @@ def _mean_over_root() -> Tensor:
     ("page", "complaint"),
     [
         (f"## a\n    scale = 2\n{SAID}", "'scale = 2' has 0 places in the reference"),
-        (f"## a\n    table = 3; x = 1\n{SAID}", "a page, ## a"),
+        (f"## a\n    table = 3; x = 1\n{SAID}", "is not one statement"),
         (f"## a\n    mean -> 0\n{SAID}", "'mean' stands in 5 places"),
-        (f"## a\n    table[2] = 1\n{SAID}", "has 3 places"),
+        (f"## a\n    table[2] = 1\n{SAID}", "has 0 places"),
+        (f"## a\n    mean.mul_(2)\n{SAID}", "is not one statement that assigns or returns"),
         ("## a\n    mean = 0\n", "there is nothing to say to it"),
         (f"## a\n{SAID}", "it changes nothing"),
         (f"## a\n    mean = 0\n{SAID}\n## a\n    mean = 1\n{SAID}", "this name is there twice"),
         (f"## a\n    def other(x):\n        return x\n{SAID}", "has to be called 'normalise'"),
-        ("## a\n    mean = 0\nAs `b`.", "there is no entry 'b' before it"),
+        (f"## a-*, as more.md\n{SAID}", "there is no page 'more.md' beside it"),
+        ("## a, as b\n    mean = 0\n", "there is no entry 'b' before it"),
+        (f"## a\n    mean = 0\n{SAID}\n## b, as a, c\n", "there is no entry 'c' before it"),
         (
             f"## a\n    mean = 0\n    x.mean -> x.sum\n{SAID}",
             "two of its lines are about the same place",
@@ -81,15 +92,15 @@ def _mean_over_root() -> Tensor:
             f"## a\n    (x - mean).square() -> x\n    + y = 1\n{SAID}",
             "only behind the end of a line",
         ),
-        (f"## a\n    mean = (\n{SAID}", "a page, ## a"),
+        (f"## a\n    mean = (\n{SAID}", "page.md, ## a"),
         (
-            f"## a\n    mean = 0\n{SAID}\n## b\n    mean = 1\n{SAID}\n## a + b\n",
+            f"## a\n    mean = 0\n{SAID}\n## b\n    mean = 1\n{SAID}\n## c, as a and b\n",
             "about the same place",
         ),
     ],
 )
 def test_what_has_no_place_is_refused(page, complaint):
-    with pytest.raises(ValueError, match="a page, ## ") as raised:
+    with pytest.raises(ValueError, match=r"page\.md, ## ") as raised:
         of(page)
     assert complaint in str(raised.value)
 
@@ -103,17 +114,62 @@ The mean is missing, and that is all that is wrong here.
 ## halved
     return (x - mean) / (variance + eps).sqrt() * half
 {SAID}
-## other-half
+## other-half, as halved
     return x * half
-As `halved`.
-## no-mean + halved
+## both, as no-mean and halved
+## both-in-short, as no-mean and halved
+Two things are wrong, and they are the two that you know.
 """
 
 
-def test_sentences_are_borrowed_and_pairs_say_both():
+def test_what_an_entry_leaves_out_is_that_of_the_others():
     mistakes = of(PAIR)
     assert mistakes["other-half"].sentence == SAID
-    assert mistakes["no-mean+halved"].sentence == f"{mistakes['no-mean'].sentence} {SAID}"
+    assert mistakes["both"].sentence == f"{mistakes['no-mean'].sentence} {SAID}"
+    assert mistakes["both-in-short"].sentence.startswith("Two things are wrong")
+    for name in ("both", "both-in-short"):
+        torch.testing.assert_close(
+            mistakes[name].implementation(X),
+            X / (X.square().mean(-1, keepdim=True) + 1e-6).sqrt() / 2,
+        )
+
+
+OTHER = """\
+    twice = 2
+
+## doubled
+    return (x - mean) / (variance + eps).sqrt() * twice
+It is doubled, and that is all that is wrong here.
+## no-mean
+    mean = 0
+The mean is missing, and that is all that is wrong here.
+## both, as no-mean and doubled
+## x-changed
+    + x = x + 1
+What comes first in that function may not come first in this one.
+## whole
+    def normalise(x):
+        return x
+A whole function is left where it is: this one may do more.
+## unwanted
+    mean = 2
+Another exercise may not be able to tell it from its own.
+"""
+
+
+def test_another_page_is_taken_with_its_names_begun_and_its_sentences_opened():
+    page = f"## own\n    mean = 1\n{SAID}\n## norm-*, as other.md without unwanted\nLook here."
+    mistakes = of(page, other=OTHER)
+    assert list(mistakes) == ["own", "norm-doubled", "norm-no-mean", "norm-both"]
+    said = "The mean is missing, and that is all that is wrong here."
+    assert mistakes["norm-no-mean"].sentence == f"Look here. {said}"
+    assert mistakes["norm-both"].sentence == (
+        f"Look here. {said} It is doubled, and that is all that is wrong here."
+    )
+    torch.testing.assert_close(
+        mistakes["norm-both"].implementation(X),
+        X / (X.square().mean(-1, keepdim=True) + 1e-6).sqrt() * 2,
+    )
 
 
 def test_two_mistakes_come_together_where_they_change_different_places():
@@ -122,7 +178,6 @@ def test_two_mistakes_come_together_where_they_change_different_places():
     assert both is not None
     expected = X / (X.square().mean(-1, keepdim=True) + 1e-6).sqrt() / 2
     torch.testing.assert_close(both(X), expected)
-    torch.testing.assert_close(mistakes["no-mean+halved"].implementation(X), expected)
     assert together(mistakes["halved"], mistakes["other-half"]) is None
 
 

@@ -15,13 +15,17 @@ The indented lines say how the reference has to be changed to become the mistake
                                 none, the first of the function
     def layer_norm(...): ...    a whole function, for mistakes of structure; helpers may precede it
 
-Each change must have exactly one place in the reference, else the page is refused. A sentence may
-be borrowed: "As `no-shift`." says what is said there, "As `no-shift` and `unbiased`." says both.
-What stands indented before the first `##` is there for all entries: imports, helpers.
+Each change must have exactly one place in the reference, else the page is refused. What an entry
+does not write itself, its lines or its sentence, it takes from the entries named behind "as":
 
-Two entries that change different places can be made together, so pairs need not be listed
-(`together`). `## one + other` is written where a pair wants words of its own; without lines of code
-it is both changes.
+    ## unbiased-and-no-eps, as unbiased and no-eps   the lines and the sentences of both
+    ## eps-1e-5-fixed, as eps-1e-6-fixed             with lines below, only the sentence
+    ## norm-*, as layer_norm.md without median       all that the page beside this one changes in
+                                                     places of the reference, with names so begun;
+                                                     a sentence below is said before each of theirs
+
+What stands indented before the first `##` is there for all entries: imports, helpers. Two entries
+that change different places can be made together, so pairs need not be listed (`together`).
 """
 
 import ast
@@ -38,7 +42,7 @@ from typing import Any
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 INDENT = "    "
-BORROWED = re.compile(r"As ((?:`[^`]+`(?:,? and |, )?)+)\.")
+TAKEN = ", as "  # in a heading: from which entries comes what an entry does not write itself
 WHOLE = ("def ", "class ", "import ", "from ", "@")  # how code begins that is no change of a line
 COUNTER = "_count_turn"
 TURNS = 100_000  # of all loops in one call; two mistakes together may never end
@@ -55,11 +59,18 @@ class Change:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One entry of a page as it is written."""
+    """One entry of a page as it is written.
+
+    Attributes:
+        others: the entries that it takes its lines or its sentence from.
+        opening: what is said first, where the entry comes from another page.
+    """
 
     name: str
+    others: tuple[str, ...]
     code: tuple[str, ...]
     said: str
+    opening: str = ""
 
 
 class _Turns:
@@ -145,6 +156,9 @@ def _with_counted_loops(text: str) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
+_Made = tuple[Edited, str]  # of an entry: its function, and its words without an opening
+
+
 def page(module_file: str, reference: Candidate) -> tuple[Mistake, ...]:
     """The mistakes of the page beside a module, in their order.
 
@@ -156,28 +170,27 @@ def page(module_file: str, reference: Candidate) -> tuple[Mistake, ...]:
         ValueError: where an entry has no place in the reference, or more than one, or is not well
             formed. The message names page and entry.
     """
-    path = Path(module_file).with_suffix(".md")
-    return read_page(path.read_text(encoding="utf-8"), path.name, reference)
+    return read_page(Path(module_file).with_suffix(".md"), reference)
 
 
-def read_page(text: str, title: str, reference: Candidate) -> tuple[Mistake, ...]:
-    """`page` for a text; `title` is what messages call it."""
-    preamble, entries = _entries(text)
+def read_page(path: Path, reference: Candidate) -> tuple[Mistake, ...]:
+    """`page` for any file."""
+    preamble, entries = _entries(path)
     space = dict(getattr(reference, "__globals__", {}))
-    exec(compile(preamble, title, "exec"), space)
-    source = textwrap.dedent(inspect.getsource(reference))
-    name = reference.__name__
-    made: dict[str, Mistake] = {}
+    exec(compile(preamble, path.name, "exec"), space)
+    original = Edited(textwrap.dedent(inspect.getsource(reference)), reference.__name__, (), space)
+    made: dict[str, _Made] = {}
+    mistakes = []
     for entry in entries:
         try:
             if entry.name in made:
                 raise ValueError("this name is there twice")
-            function = _function(entry, made, source, name, space)
-            mistake = Mistake(_joined(entry.name), function, _sentence(entry, made))
+            function, words = made[entry.name] = _made(entry, made, original)
+            sentence = f"{entry.opening} {words}".strip()
+            mistakes.append(Mistake(entry.name, function, sentence))
         except (ValueError, SyntaxError) as error:
-            raise ValueError(f"{title}, ## {entry.name}: {error}") from error
-        made[entry.name] = mistake
-    return tuple(made.values())
+            raise ValueError(f"{path.name}, ## {entry.name}: {error}") from error
+    return tuple(mistakes)
 
 
 def together(one: Mistake, other: Mistake) -> Candidate | None:
@@ -196,55 +209,72 @@ def together(one: Mistake, other: Mistake) -> Candidate | None:
     return None
 
 
-def _joined(name: str) -> str:
-    return name.replace(" + ", "+")
-
-
-def _entries(text: str) -> tuple[str, list[_Entry]]:
-    """The code before the first entry, and the entries."""
-    before, *blocks = re.split(r"^## ", text, flags=re.MULTILINE)
-    entries = []
+def _entries(path: Path) -> tuple[str, list[_Entry]]:
+    """The code before a page's first entry, and its entries."""
+    before, *blocks = re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    preambles = [_indented(before.splitlines())]
+    entries: list[_Entry] = []
     for block in blocks:
-        name, *lines = block.rstrip().splitlines()
-        code = [line for line in lines if line.startswith(INDENT)]
+        heading, *lines = block.rstrip().splitlines()
+        name, _, others = heading.strip().partition(TAKEN)
         said = " ".join(line.strip() for line in lines if not line.startswith(INDENT)).strip()
-        entries.append(
-            _Entry(name.strip(), tuple(textwrap.dedent("\n".join(code)).split("\n")), said)
-        )
-    preamble = "\n".join(
-        line for line in before.splitlines() if line.startswith(INDENT) or not line
-    )
-    return textwrap.dedent(preamble).strip(), entries
+        if name.endswith("*"):
+            other, _, without = others.partition(" without ")
+            if not (beside := path.parent / other).is_file():
+                raise ValueError(f"{path.name}, ## {name}: there is no page {other!r} beside it")
+            preamble, taken = _entries(beside)
+            preambles.append(preamble)
+            entries += _begun(name.removesuffix("*"), said, taken, _names(without))
+        else:
+            code = tuple(_indented(lines).splitlines())
+            entries.append(_Entry(name, _names(others), code, said))
+    return "\n".join(preambles), entries
 
 
-def _sentence(entry: _Entry, made: Mapping[str, Mistake]) -> str:
-    """What is said: the entry's own text, what it borrows, or for a pair both sentences."""
-    borrowed = BORROWED.fullmatch(entry.said)
-    if borrowed:
-        names = re.findall(r"`([^`]+)`", borrowed[1])
-    elif not entry.said:
-        names = entry.name.split(" + ")
-        if len(names) == 1:
-            raise ValueError("there is nothing to say to it: add a sentence")
-    else:
-        return entry.said
-    return " ".join(_known(name, made).sentence for name in names)
+def _indented(lines: Sequence[str]) -> str:
+    return textwrap.dedent("\n".join(line for line in lines if line.startswith(INDENT)))
 
 
-def _known(name: str, made: Mapping[str, Mistake]) -> Mistake:
-    if name not in made:
-        raise ValueError(f"there is no entry {name!r} before it")
-    return made[name]
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(re.split(", | and ", text)) if text else ()
 
 
-def _function(
-    entry: _Entry, made: Mapping[str, Mistake], source: str, name: str, space: Mapping[str, Any]
-) -> Edited:
-    code = [line for line in entry.code if line.strip()]
-    if not code:
-        return _of_several(entry.name.split(" + "), made)
+def _begun(
+    prefix: str, opening: str, entries: Sequence[_Entry], without: Sequence[str]
+) -> Iterator[_Entry]:
+    """Those entries of another page that change places of the reference, with names so begun."""
+    for entry in entries:
+        in_place = not (entry.code and entry.code[0].startswith(("+ ", *WHOLE)))
+        if in_place and entry.name not in without:
+            others = tuple(prefix + other for other in entry.others)
+            yield _Entry(f"{prefix}{entry.name}", others, entry.code, entry.said, opening)
+
+
+def _made(entry: _Entry, made: Mapping[str, _Made], original: Edited) -> _Made:
+    """An entry's function and its words: its own, or those of the entries that it names."""
+    if unknown := [name for name in entry.others if name not in made]:
+        raise ValueError(f"there is no entry {unknown[0]!r} before it")
+    others = [made[name] for name in entry.others]
+    if not (entry.said or others):
+        raise ValueError("there is nothing to say to it: add a sentence")
+    if not (entry.code or others):
+        raise ValueError("it changes nothing: write the line that the learner wrote, indented")
+    words = entry.said or " ".join(said for _, said in others)
+    if entry.code:
+        return _edited(entry.code, original), words
+    function = original
+    for other, _ in others:
+        if (more := function.with_changes_of(other)) is None:
+            raise ValueError("these are about the same place: write the lines of both")
+        function = more
+    return function, words
+
+
+def _edited(code: Sequence[str], original: Edited) -> Edited:
+    """The reference with the changes of an entry's lines, or the whole function that they are."""
+    source, name, space = original.source, original.name, original.space
     if code[0].startswith(WHOLE):
-        whole = "\n".join(entry.code)
+        whole = "\n".join(code)
         ast.parse(whole)
         if not re.search(rf"^def {name}\(", whole, flags=re.MULTILINE):
             raise ValueError(f"a whole function has to be called {name!r}, as the reference is")
@@ -254,21 +284,6 @@ def _function(
         raise ValueError("two of its lines are about the same place")
     ast.parse(edited.text)
     return edited
-
-
-def _of_several(names: Sequence[str], made: Mapping[str, Mistake]) -> Edited:
-    """The function that has the changes of all these entries."""
-    if len(names) == 1:
-        raise ValueError("it changes nothing: write the line that the learner wrote, indented")
-    both, *others = (_known(name, made).implementation for name in names)
-    for other in others:
-        assert isinstance(both, Edited)
-        assert isinstance(other, Edited)
-        if (more := both.with_changes_of(other)) is None:
-            raise ValueError("these are about the same place: write the lines of both")
-        both = more
-    assert isinstance(both, Edited)
-    return both
 
 
 def _changes(lines: Sequence[str], source: str) -> Iterator[Change]:
@@ -306,15 +321,14 @@ def _of_statement(
     line: str, statements: Sequence[ast.stmt], starts: Sequence[int], source: str
 ) -> Change:
     """The statement that assigns what `line` assigns, or returns as it does."""
-    (new,) = ast.parse(line).body
-    for key in (_target, _target_name):
-        wanted = key(new)
-        places = [node for node in statements if wanted and key(node) == wanted]
-        if len(places) == 1:
-            return Change(*_span(places[0], starts, source), line)
-        if places:
-            break
-    raise ValueError(f"{line!r} has {len(places)} places in the reference, not one")
+    parsed = ast.parse(line).body
+    wanted = _target(parsed[0]) if len(parsed) == 1 else ""
+    if not wanted:
+        raise ValueError(f"{line!r} is not one statement that assigns or returns")
+    places = [node for node in statements if _target(node) == wanted]
+    if len(places) != 1:
+        raise ValueError(f"{line!r} has {len(places)} places in the reference, not one")
+    return Change(*_span(places[0], starts, source), line)
 
 
 def _target(node: ast.stmt) -> str:
@@ -326,11 +340,6 @@ def _target(node: ast.stmt) -> str:
     if isinstance(node, (ast.AnnAssign, ast.AugAssign)):
         return ast.unparse(node.target)
     return ""
-
-
-def _target_name(node: ast.stmt) -> str:
-    """`_target` without what stands in brackets: "pe" for `pe[:, 0::2] = ...`."""
-    return re.sub(r"\[.*\]|[()]", "", _target(node))
 
 
 def _line_starts(source: str) -> list[int]:

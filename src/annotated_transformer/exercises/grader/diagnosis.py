@@ -15,7 +15,8 @@ from annotated_transformer.exercises.grader.wordings import same_accident, same_
 
 Part = Callable[[Outcome, Outcome, Tolerance], bool]
 Place = tuple[int, int]  # of a case, and of a part of its outcome
-SECONDS_FOR_PAIRS = 2.0  # of processor time
+MOST_TRIED = 2_000  # results of pairs that are looked at in one check,
+SECONDS_FOR_PAIRS = 3.0  # and of processor time, whichever comes first
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
 
 
@@ -176,7 +177,7 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
         return _raised_alike(bank, wrong, right, shown)  # what follows wants a wrong value
     if _like_no_other(bank, wrong):
         return None
-    if both := _made_together(bank, wrong, right, shown):
+    if both := _made_together(bank, wrong, shown):
         return both
     if two := _two_at_once(bank, wrong, shown):
         return two
@@ -194,50 +195,36 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     return Diagnosis((best.mistake,), best.text + rest, finding)
 
 
-def _made_together(
-    bank: _Bank, wrong: Sequence[Trial], right: Sequence[Trial], shown: Finding
-) -> Diagnosis | None:
+def _made_together(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     """Two mistakes that, made together, do exactly what the candidate does.
 
-    Cases isolate mechanisms, so that on some wrong case one of the two is usually seen alone. Those
-    that are come first, each with what is seen on the cases that it leaves open, then with all that
-    change the first of these; then pairs of which neither is seen alone, for as long as a check may
-    take.
+    Where one of two does no harm the other is seen alone. Pairs come in the order of how often that
+    is so, less how often it is not; as many are tried as a check has time for.
     """
-    number = range(len(bank.exercise.mistakes))
-    explained = {
-        one: {trial.index for trial in wrong if bank.shares_deviation(one, trial)} for one in number
-    }
-    seen = sorted((one for one in number if explained[one]), key=lambda one: -len(explained[one]))
-    tried: set[frozenset[int]] = set()
-    begun = time.process_time()
-    for one in (*seen, *(one for one in number if not explained[one])):
-        open_cases = [trial for trial in wrong if trial.index not in explained[one]] or list(right)
-        left_open = {trial.index for trial in open_cases}
-        others = [trial for trial in (*wrong, *right) if trial.index not in left_open]
-        for other in sorted(number, key=lambda other: -len(explained[other] & left_open)):
-            pair = frozenset((one, other))
-            if one == other or pair in tried or not _changes_first(bank, other, open_cases):
-                continue
-            tried.add(pair)
-            function = together(*(bank.exercise.mistakes[each] for each in sorted(pair)))
-            if function is None:
-                continue
-            if time.process_time() - begun > SECONDS_FOR_PAIRS:
-                return None
-            if all(bank.does_the_same(function, trial) for trial in (*open_cases, *others)):
-                places = _wrong_places(wrong)
-                shared = [bank.alike(each)[0] & places for each in sorted(pair)]
-                return _said_of(bank, sorted(pair), shared, places, shown, surely=True)
+    places = _wrong_places(wrong)
+    seen = [bank.alike(mistake) for mistake in range(len(bank.exercise.mistakes))]
+
+    def doubt(pair: tuple[int, int]) -> int:
+        (shared, harmless), (shared_too, harmless_too) = seen[pair[0]], seen[pair[1]]
+        odd = len(harmless - shared_too) + len(harmless_too - shared)
+        return odd - len(places & (harmless ^ harmless_too))
+
+    begun, tried = time.process_time(), 0
+    for one, other in sorted(combinations(range(len(seen)), 2), key=doubt):
+        function = together(bank.exercise.mistakes[one], bank.exercise.mistakes[other])
+        if function is None:
+            continue
+        alone = {number for number, _ in seen[one][1] | seen[other][1]}
+        for trial in sorted(bank.trials, key=lambda trial: trial.index in alone):
+            tried += 1
+            if not bank.does_the_same(function, trial):
+                break
+        else:
+            shared = [seen[mistake][0] & places for mistake in (one, other)]
+            return _said_of(bank, (one, other), shared, places, shown, surely=True)
+        if tried > MOST_TRIED or time.process_time() - begun > SECONDS_FOR_PAIRS:
+            return None
     return None
-
-
-def _changes_first(bank: _Bank, mistake: int, cases: Sequence[Trial]) -> bool:
-    """Does the mistake do harm on the first of these cases?"""
-    first = next(iter(cases), None)
-    return first is not None and not _same_outcome(
-        bank.outcome(mistake, first), first.expected, first.tolerance
-    )
 
 
 def _same_outcome(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:

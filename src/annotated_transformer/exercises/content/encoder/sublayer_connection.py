@@ -25,11 +25,11 @@ Sublayer = Callable[[Tensor], Tensor]
 def sublayer_connection(
     x: Tensor, sublayer: Sublayer, gamma: Tensor, beta: Tensor, eps: float = 1e-6
 ) -> Tensor:
-    def norm(y: Tensor) -> Tensor:
-        mean = y.mean(dim=-1, keepdim=True)  # (B, n, 1): one number for each word
-        variance = ((y - mean) ** 2).mean(dim=-1, keepdim=True)
+    def norm(x: Tensor) -> Tensor:
+        mean = x.mean(dim=-1, keepdim=True)  # (B, n, 1): one number for each word
+        variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
         root = torch.sqrt(variance + eps)
-        normalised = (y - mean) / root
+        normalised = (x - mean) / root
         return gamma * normalised + beta
 
     change = sublayer(x)  # (B, n, d): the sub-layer sees x as it is
