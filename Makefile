@@ -26,7 +26,8 @@ REQUIREMENTS := $(if $(NEWEST),--upgrade --editable ".[anki$(comma)book$(comma)t
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=1200 --nbval-kernel-startup-timeout=300 --dist loadscope
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 BOOK := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* book/_templates/* \
-        book/_templates/*/* book/_extensions/*) $(NOTEBOOKS)
+        book/_templates/*/* book/_extensions/*) $(NOTEBOOKS) \
+        $(wildcard $(addprefix src/annotated_transformer/exercises/,*.py content/*/*.py))
 
 # The workers share the machine with each other: one thread each is faster than several that fight.
 # What the tests solve is not what the reader has solved.
@@ -98,7 +99,7 @@ address: setup
 
 quick: check
 	@echo "== What the change touches"
-	@$(RUN) tools/quick.py "$(BASE)" $(WORKERS)
+	@$(RUN) tools/quick.py "$(BASE)" $(WORKERS) $(NBVAL)
 
 test: check test-code test-notebooks test-site
 	@echo "Everything passed."

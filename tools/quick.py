@@ -1,11 +1,13 @@
 """`make quick`: the tests of what a change touches, in two minutes.
 
-The change is what differs from BASE, committed or not: from the published branch where there is
-one, else from the commit before. A file of the package brings the tests of its room; one of section
-3's modules its own, those of the model that is made of it, and the exercises of its topic; an
-exercise its mistakes and right forms; a notebook is executed strictly.
+The change is what differs from BASE, committed or not: from where the published branch was left, or
+where there is none, from the commit before. A file of the package brings the tests of its room; one
+of section 3's modules its own, those of the model that is made of it, and the exercises of its
+topic; an exercise, or what it imports, its mistakes and right forms; a notebook is executed. What
+all tests rest on, such as the versions, is left to `make test`, and quick says so.
 """
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,49 +24,73 @@ TOPICS = {  # of the exercises that build a module of section 3
     "transformer": "model",
 }
 MUTATION = "tests/exercises/test_exercises_mutation.py"
-NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=1200"]
-NBVAL += ["--nbval-kernel-startup-timeout=300", "--dist", "loadscope"]  # a notebook stays together
+ALL_REST_ON = ("pyproject.toml", "requirements-lock.txt", "Makefile", "tests/conftest.py")
+
+
+def git(*words: str) -> str:
+    """What a command of git prints; "" where it fails."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def changed(base: str) -> list[str]:
-    """The files that differ from a commit, and those that git does not know yet."""
-
-    def git(*words: str) -> list[str]:
-        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
-        return done.stdout.split()
-
-    names = {*git("diff", "--name-only", base), *git("ls-files", "--others", "--exclude-standard")}
-    return sorted(name for name in names if (ROOT / name).exists())
-
-
-def known(base: str) -> bool:
-    """Whether there is such a commit."""
-    command = ["git", "rev-parse", "--verify", "-q", f"{base}^{{commit}}"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
+    """The files that differ from a commit, taken away ones too, and those git does not know yet."""
+    names = git("diff", "--name-only", base), git("ls-files", "--others", "--exclude-standard")
+    return sorted({name for text in names for name in text.splitlines()})
 
 
 def default_base() -> str:
-    """The published branch, or where there is none, or nothing beyond it, the commit before."""
-    for base in ("origin/main", "HEAD"):
-        if known(base) and changed(base):
+    """Where the published branch was left, or with nothing since, the commit before; or ""."""
+    for base in (
+        git("merge-base", "HEAD", "origin/main"),
+        git("rev-parse", "-q", "--verify", "HEAD"),
+    ):
+        if base and changed(base):
             return base
-    return "HEAD~1"
+    return git("rev-parse", "-q", "--verify", "HEAD~1")
+
+
+def exercises_of(name: str) -> str:
+    """Which exercises (for -k) a file of exercises/content belongs to, or is used by."""
+    parts, stem = Path(name).parts, Path(name).stem
+    if stem == "__init__":
+        return _topic(parts[4])
+    in_topic = len(parts) > 5
+    folder = (ROOT / name).parent
+    if name.endswith(".md"):
+        use = re.compile(rf", as {stem}\.md")
+    else:
+        use = re.compile(rf"from \S+\.{stem} import|import {stem}\b")
+    files = sorted(folder.glob(f"{'' if in_topic else '*/'}*{Path(name).suffix}"))
+    users = [user for user in files if use.search(user.read_text(encoding="utf-8"))]
+    found = [exercises_of(str(user.relative_to(ROOT))) for user in users if user.stem != "__init__"]
+    own = folder / f"{stem}.py"
+    if in_topic and own.exists() and "Exercise(" in own.read_text(encoding="utf-8"):
+        found.append(f"{_topic(parts[4])}.{stem}")
+    return " or ".join(sorted(set(found))) or _topic(parts[4].removesuffix(".py"))
+
+
+def _topic(folder: str) -> str:
+    return folder.replace("multi_head", "multihead")
 
 
 def calls(name: str) -> Iterator[tuple[str, ...]]:
     """What to give pytest for one file, each tuple a call: paths, or a path and a choice (-k)."""
     parts = Path(name).parts
     stem = Path(name).stem
-    if name.startswith("tests/"):
+    if name.startswith("tests/support/"):
+        found = sorted((ROOT / "tests").rglob("test_*.py"))
+        users = [
+            path for path in found if f"from {stem} import" in path.read_text(encoding="utf-8")
+        ]
+        yield tuple(str(path.relative_to(ROOT)) for path in users)
+    elif name.startswith("tests/"):
         if stem.startswith("test_"):
             yield (name,)
     elif name.startswith("notebooks/") and name.endswith(".ipynb"):
-        yield (*NBVAL, name)
         yield ("tests/book/test_notebooks.py", "-k", stem)
-    elif name.startswith(f"{PACKAGE}exercises/content/") and len(parts) > 5:
-        topic = parts[4].replace("multi_head", "multihead")
-        exercise = f"{topic}.{stem}" if not stem.startswith("_") else topic
-        yield (MUTATION, "-k", exercise)
+    elif name.startswith(f"{PACKAGE}exercises/content/"):
+        yield (MUTATION, "-k", exercises_of(name))
         yield ("tests/exercises/test_exercises_catalogue.py",)
     elif name.startswith(f"{PACKAGE}exercises/"):
         yield ("tests/exercises", "--ignore", MUTATION)
@@ -81,22 +107,38 @@ def calls(name: str) -> Iterator[tuple[str, ...]]:
 
 
 def main() -> int:
-    """Run them; the exit status is 1 where one fails."""
-    base = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] else default_base()
-    if not known(base):
-        print(f"BASE={base} is no commit here; compared with {(base := default_base())} instead.")
-    workers = sys.argv[2] if len(sys.argv) > 2 else "2"
+    """Run them; the exit status is 1 where one fails.
+
+    What the Makefile gives: BASE or "", the number of workers, how notebooks are executed.
+    """
+    base, workers, *nbval = sys.argv[1:]
+    if base and not git("rev-parse", "-q", "--verify", f"{base}^{{commit}}"):
+        print(f"BASE={base} is no commit here; the commit before is taken instead.")
+        base = ""
+    base = base or default_base()
+    if not base:
+        print("There is no commit before this one here to compare with: say BASE=COMMIT.")
+        return 2
     names = changed(base)
-    print(f"Changed since {base}: {len(names)} files", flush=True)
+    print(
+        f"Changed since {git('log', '-1', '--format=%h %s', base)}: {len(names)} files", flush=True
+    )
+    if rest := [name for name in names if name in ALL_REST_ON]:
+        print(f"All tests rest on {', '.join(rest)}: `make test` as well.", flush=True)
     wanted = dict.fromkeys(call for name in names for call in calls(name))
-    paths = {path for call in wanted if "-k" not in call and len(call) < 3 for path in call}
+    alone = [call for call in wanted if {"-k", "--ignore"} & {*call}]
+    paths = {
+        path for call in wanted if call not in alone for path in call if (ROOT / path).exists()
+    }
     together = [("tests/test_house.py", *sorted(paths))]
-    alone = [call for call in wanted if "-k" in call or len(call) >= 3]
     choices = [call[2] for call in alone if call[0] == MUTATION]
     if choices:
         together.append((MUTATION, "-k", " or ".join(dict.fromkeys(choices))))
+    together += [call for call in alone if call[0] != MUTATION]
+    if notebooks := [n for n in names if n.startswith("notebooks/") and (ROOT / n).exists()]:
+        together.append((*nbval, *notebooks))
     failed = 0
-    for call in [*together, *(call for call in alone if call[0] != MUTATION)]:
+    for call in together:
         print(f"== pytest {' '.join(call)}", flush=True)
         command = [sys.executable, "-m", "pytest", "-q", "-n", workers, "-m", "not slow", *call]
         status = subprocess.run(command, cwd=ROOT).returncode

@@ -72,6 +72,22 @@ def parts_of(names: tuple[str, ...]) -> set[str]:
     return {part for name in names for part in name.split("+")}
 
 
+def says_the_same(exercise: Exercise, names: tuple[str, ...], candidate: Candidate) -> bool:
+    """Whether the mistakes of these names, made together, do what the candidate does.
+
+    Two pairs can be one function: the cross-attention left out and two norms exchanged is the first
+    norm missing and the cross-attention's norm alone.
+    """
+    found = [mistake for mistake in exercise.mistakes if mistake.name in names]
+    if not found:
+        return False
+    one, other = found[0], found[-1]
+    function = one.implementation if len(found) == 1 else both(exercise, one, other)
+    if function is None or exercise.asks_for_answers:
+        return False
+    return alike(profile(exercise, function), profile(exercise, candidate))
+
+
 @pytest.mark.parametrize(
     ("number", "exercises", "pairs"),
     [(2, 40, 80), pytest.param(50, 40, 2000, marks=pytest.mark.slow)],
@@ -91,18 +107,22 @@ def test_both_are_named(number: int, exercises: int, pairs: int) -> None:
                 assert not report.passed
                 wanted, named = parts_of((one.name, other.name)), parts_of(report.mistakes)
                 seen.add(exercise.id)
-                true += bool(wanted & named)
-                complete += wanted <= named
-                false += bool(named - wanted)
+                exact = wanted == named or says_the_same(exercise, report.mistakes, candidate)
+                true += exact or bool(wanted & named)
+                complete += exact or wanted <= named
+                false += bool(named - wanted) and not exact
+                if not exact:
+                    print(exercise.id, one.name, other.name, report.mistakes)
     found = len(seconds)
     print(
         f"{found} pairs of {len(seen)} exercises: a true one named {true / found:.1%}, "
-        f"both {complete / found:.1%}, a false one {false / found:.1%}; "
+        f"both {complete / found:.1%}, a false one {false / found:.1%}; a check took "
         f"{statistics.median(seconds):.2f} s in the median, {max(seconds):.2f} s at worst"
     )
     assert len(seen) >= exercises
     assert found >= pairs
     assert true / found >= 0.95
     assert complete / found >= 0.85
+    assert false / found <= 0.02 or found < 1000, "of a few one more is a lot"
     assert statistics.median(seconds) < 1
     assert max(seconds) < 5
