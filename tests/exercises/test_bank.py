@@ -82,6 +82,9 @@ def _mean_over_root() -> Tensor:
         (f"## a\n    mean = 0\n{SAID}\n## a\n    mean = 1\n{SAID}", "this name is there twice"),
         (f"## a\n    def other(x):\n        return x\n{SAID}", "has to be called 'normalise'"),
         (f"## a-*, as more.md\n{SAID}", "there is no page 'more.md' beside it"),
+        (f"## a-*, as page.md\n{SAID}", "there is no page 'page.md' beside it"),
+        (f"## a-*\n{SAID}", "there is no page '' beside it"),
+        (f"## a\n    mean = 0\n{SAID}\n## b, as a and\n", "there is no entry 'a and' before it"),
         ("## a, as b\n    mean = 0\n", "there is no entry 'b' before it"),
         (f"## a\n    mean = 0\n{SAID}\n## b, as a, c\n", "there is no entry 'c' before it"),
         (
@@ -155,6 +158,11 @@ A whole function is left where it is: this one may do more.
     mean = 2
 Another exercise may not be able to tell it from its own.
 """
+
+
+def test_a_page_is_not_taken_without_what_it_has_not():
+    with pytest.raises(ValueError, match=r"page\.md, ## n-\*: other\.md has no entry 'median'"):
+        of("## n-*, as other.md without median", other=OTHER)
 
 
 def test_another_page_is_taken_with_its_names_begun_and_its_sentences_opened():

@@ -220,9 +220,13 @@ def _entries(path: Path) -> tuple[str, list[_Entry]]:
         said = " ".join(line.strip() for line in lines if not line.startswith(INDENT)).strip()
         if name.endswith("*"):
             other, _, without = others.partition(" without ")
-            if not (beside := path.parent / other).is_file():
+            beside = path.parent / other
+            if not beside.is_file() or beside == path:
                 raise ValueError(f"{path.name}, ## {name}: there is no page {other!r} beside it")
             preamble, taken = _entries(beside)
+            known = {entry.name for entry in taken}
+            if unknown := [one for one in _names(without) if one not in known]:
+                raise ValueError(f"{path.name}, ## {name}: {other} has no entry {unknown[0]!r}")
             preambles.append(preamble)
             entries += _begun(name.removesuffix("*"), said, taken, _names(without))
         else:
