@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from annotated_transformer.exercises.content.faults import Fault, single, together, told_apart
+from annotated_transformer.exercises.content.model.faults import Fault, single, together, told_apart
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Size = Callable[[int, int], int]
