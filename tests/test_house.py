@@ -188,6 +188,16 @@ def test_private_modules_of_torch_are_imported_in_one_file() -> None:
     assert found == [SOURCE / "benchmark" / "dispatch.py"]
 
 
+def test_private_functions_of_torch_are_called_where_speed_is_made_or_measured() -> None:
+    private = re.compile(r"\btorch(?:\.\w+)*\._[a-z]")
+    package = [path for path in tracked_files() if path.suffix == ".py" and SOURCE in path.parents]
+    notebooks = [path for path in tracked_files() if path.suffix == ".ipynb"]
+    found = {p for p in (*package, *notebooks) if private.search(p.read_text(encoding="utf-8"))}
+    rooms = {path.relative_to(SOURCE).parts[0] for path in found - set(notebooks)}
+    assert rooms <= {"fast", "benchmark"}
+    assert not found & set(notebooks)
+
+
 @pytest.mark.parametrize("name", sorted(SECTION_3 | {"config", "inspection"}))
 def test_code_of_the_paper_imports_torch_and_itself(name: str) -> None:
     names = imported_modules(SOURCE / f"{name}.py")
