@@ -101,6 +101,8 @@ def test_an_unknown_preset_is_a_sentence(name, sentence):
         ({"vocab_size": -1}, "vocab_size = -1: it must be at least 1"),
         ({"num_heads": 7}, "d_model = 512 cannot be shared evenly by num_heads = 7"),
         ({"dropout": 1.0}, "dropout = 1.0: a probability from 0 to below 1"),
+        ({"layer_norm_eps": -1e-6}, "layer_norm_eps = -1e-06: a small number above 0"),
+        ({"layer_norm_eps": float("nan")}, "layer_norm_eps = nan: a small number above 0"),
         ({"norm": "both"}, 'norm = \'both\': "post", "pre" or "none" is expected'),
         ({"positions": "rotary"}, "positions = 'rotary'"),
         ({"d_model": 9, "num_heads": 3}, "sinusoids need an even d_model"),

@@ -122,6 +122,11 @@ class TransformerConfig:
                 raise ValueError(
                     f"{name} = {getattr(self, name)}: a probability from 0 to below 1 is expected."
                 )
+        if not self.layer_norm_eps > 0:  # NaN too
+            raise ValueError(
+                f"layer_norm_eps = {self.layer_norm_eps}: a small number above 0 is expected, "
+                "which is added to a variance under a root."
+            )
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 *others, last = (f'"{choice}"' for choice in choices)
