@@ -562,6 +562,18 @@ def test_the_checkpoint_of_a_stop_is_not_averaged(tmp_path, corpus):
         average_checkpoints(trainer.directory, 1)
 
 
+def test_the_checkpoint_of_another_model_is_not_averaged(tmp_path, corpus):
+    trainer = build_trainer(tmp_path, corpus, steps=2)
+    assert trainer.run()
+    before = trainer.directory.model_file.read_bytes()
+    config = json.loads(trainer.directory.config_file.read_text())
+    config["model"]["d_ff"] += 1
+    trainer.directory.config_file.write_text(json.dumps(config))
+    with pytest.raises(WorkError, match="holds the weights of another model than config"):
+        average_checkpoints(trainer.directory, 1)
+    assert trainer.directory.model_file.read_bytes() == before
+
+
 def test_the_decay_reaches_the_steps(tmp_path, corpus):
     trainer = build_trainer(tmp_path, corpus, steps=100, decay=0.6, learning_rate=1e-3, warmup=10)
     trainer.run()

@@ -228,6 +228,7 @@ def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
 
     Raises:
         CallError: if fewer than `last` checkpoints are there.
+        WorkError: if they are another model's than the run's.
     """
     found = list_checkpoints(directory.checkpoints)
     if not found:
@@ -244,6 +245,9 @@ def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
     chosen = found[-last:]
     steps = [step for step, _ in chosen]
     weights = average_weights([path for _, path in chosen])
+    with torch.device("meta"):  # names and shapes alone
+        model = Transformer(directory.read_config().model)
+    refuse_another_models(weights, model, chosen[-1][1])
     directory.save_model(weights, f"mean of the checkpoints of steps {', '.join(map(str, steps))}")
     return steps
 
@@ -253,13 +257,13 @@ def model_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
-def set_model_weights(
-    model: torch.nn.Module, weights: dict[str, torch.Tensor], origin: Path
+def refuse_another_models(
+    weights: dict[str, torch.Tensor], model: torch.nn.Module, origin: Path
 ) -> None:
-    """Copy weights into the model.
+    """Compare names and shapes.
 
     Raises:
-        WorkError: if names or shapes are another model's.
+        WorkError: if they are not this model's.
     """
     parameters = dict(model.named_parameters())
     wrong = [
@@ -274,8 +278,19 @@ def set_model_weights(
             f"{origin} holds the weights of another model than config.json describes: "
             f"{len(wrong)} of them differ in name or shape, for example {sorted(wrong)[0]}."
         )
+
+
+def set_model_weights(
+    model: torch.nn.Module, weights: dict[str, torch.Tensor], origin: Path
+) -> None:
+    """Copy weights into the model.
+
+    Raises:
+        WorkError: if names or shapes are another model's.
+    """
+    refuse_another_models(weights, model, origin)
     with torch.no_grad():
-        for name, parameter in parameters.items():
+        for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
 
 
