@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -66,7 +67,8 @@ def case_of(*shapes: tuple[int, ...], name: str = "random tensors", **options: A
         (lambda x: max(0, x), "`torch.relu` or `x.clamp(min=0)`"),
         (lambda x: max(abs(x)), "`x.max()`"),
         (lambda x: sorted(x), "`x.sort()`"),
-        (lambda x: x - x.mean(-1), "`keepdim=True` keeps that axis"),
+        (lambda x: x - x.mean(-1), "`keepdim=True` (NumPy: `keepdims=True`) keeps that axis"),
+        (lambda x: np.ones((2, 3)) - np.ones(2), "(NumPy: `keepdims=True`) keeps that axis"),
         (lambda x: F.cross_entropy(x.new_zeros(2, 5, 7), torch.ones(2, 5).long()), "flatten both"),
         (lambda x: F.cross_entropy(x.new_zeros(10, 7), torch.ones(2, 5).long()), "flatten both"),
         (lambda x: torch.cat([x, x[:, :2]]), "Name the axis that differs"),

@@ -46,10 +46,13 @@ _MEANING: tuple[tuple[re.Pattern[str], str], ...] = (
         "`torch.tensor(numbers)`.",
     ),
     (
-        re.compile(r"The size of tensor a \(\d+\) must match the size of tensor b \(\d+\)"),
-        "Two tensors are lined up from their last axes, where the lengths must be equal or 1. If "
-        "one of them is a mean, a sum or a maximum along an axis: `keepdim=True` keeps that axis, "
-        "with length 1.",
+        re.compile(
+            r"The size of tensor a \(\d+\) must match the size of tensor b \(\d+\)"
+            r"|operands could not be broadcast together with shapes"
+        ),
+        "Two tensors (or arrays) are lined up from their last axes, where the lengths must be "
+        "equal or 1. If one of them is a mean, a sum or a maximum along an axis: `keepdim=True` "
+        "(NumPy: `keepdims=True`) keeps that axis, with length 1.",
     ),
     (
         re.compile(r"Expected target size \[|Expected input batch_size \(\d+\) to match target"),
