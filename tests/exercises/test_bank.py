@@ -82,7 +82,17 @@ def _mean_over_root() -> Tensor:
         (f"## a\n    mean = 0\n{SAID}\n## a\n    mean = 1\n{SAID}", "this name is there twice"),
         (f"## a\n    def other(x):\n        return x\n{SAID}", "has to be called 'normalise'"),
         (f"## a-*, as more.md\n{SAID}", "there is no page 'more.md' beside it"),
-        (f"## a-*, as page.md\n{SAID}", "there is no page 'page.md' beside it"),
+        (f"## a-*, as page.md\n{SAID}", "page.md takes this page itself"),
+        (f"## a-*, as nothing.md\n    mean = 0\n{SAID}", "there is no page 'nothing.md'"),
+        (f"## a, as\n    mean = 0\n{SAID}", "a heading is a name without blanks"),
+        (f"## a b\n    mean = 0\n{SAID}", "a heading is a name without blanks"),
+        (f"## a\n    mean = 0\n{SAID}\n### b\n{SAID}", "'### b' is no sentence"),
+        (f"## a\n    mean = 0\n\treturn 0\n{SAID}", "'return 0' is code if"),
+        (f"## a\n    x - mean -> x\n{SAID}", "'x - mean' stands in 2 places"),
+        (
+            f"## a\n    def normalise(x):\n        return x\n{SAID}\n## b, as a\n",
+            "'a' is a whole function",
+        ),
         (f"## a-*\n{SAID}", "there is no page '' beside it"),
         (f"## a\n    mean = 0\n{SAID}\n## b, as a and\n", "there is no entry 'a and' before it"),
         ("## a, as b\n    mean = 0\n", "there is no entry 'b' before it"),
@@ -158,6 +168,26 @@ A whole function is left where it is: this one may do more.
     mean = 2
 Another exercise may not be able to tell it from its own.
 """
+
+
+def test_pages_that_take_each_other_are_refused():
+    with pytest.raises(
+        ValueError, match=r"page\.md, ## a-\*: .*other\.md, ## b-\*: page\.md takes"
+    ):
+        of("## a-*, as other.md", other="## b-*, as page.md")
+
+
+def test_what_stands_before_the_first_entry_is_named_where_it_is_wrong():
+    with pytest.raises(ValueError, match=r"page\.md, before the first ##: SyntaxError"):
+        of(f"    x = (\n\n## a\n    mean = 0\n{SAID}")
+
+
+def test_the_helpers_of_a_page_win_over_those_of_one_that_it_takes():
+    own = f"    twice = 3\n\n## own\n    mean = twice\n{SAID}\n## n-*, as other.md\nLook."
+    mistakes = of(own, other=OTHER)
+    mean = torch.tensor(3.0)
+    expected = (X - mean) / ((X - mean).square().mean(-1, keepdim=True) + 1e-6).sqrt() + 3
+    torch.testing.assert_close(mistakes["own"].implementation(X), expected)
 
 
 def test_a_page_is_not_taken_without_what_it_has_not():

@@ -42,7 +42,7 @@ from typing import Any
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 INDENT = "    "
-TAKEN = ", as "  # in a heading: from which entries comes what an entry does not write itself
+HEADING = re.compile(r"(?P<name>[^\s,]+)(?:, as (?P<others>\S.*))?")
 WHOLE = ("def ", "class ", "import ", "from ", "@")  # how code begins that is no change of a line
 COUNTER = "_count_turn"
 TURNS = 100_000  # of all loops in one call; two mistakes together may never end
@@ -55,6 +55,14 @@ class Change:
     start: int
     end: int
     text: str
+
+
+@dataclass(frozen=True)
+class _Preamble:
+    """What stands indented before the first entry of a page."""
+
+    page: str
+    code: str
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,7 @@ class _Entry:
 
 
 class _Turns:
-    """Counts the turns of all loops in one call, so that none goes on for ever."""
+    """Counts the turns of all `for` and `while` loops in one call, and ends what goes on."""
 
     def __init__(self) -> None:
         self.taken = 0
@@ -175,9 +183,14 @@ def page(module_file: str, reference: Candidate) -> tuple[Mistake, ...]:
 
 def read_page(path: Path, reference: Candidate) -> tuple[Mistake, ...]:
     """`page` for any file."""
-    preamble, entries = _entries(path)
+    preambles, entries = _entries(path)
     space = dict(getattr(reference, "__globals__", {}))
-    exec(compile(preamble, path.name, "exec"), space)
+    for preamble in preambles:
+        try:
+            exec(compile(preamble.code, preamble.page, "exec"), space)
+        except Exception as error:
+            wrong = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{preamble.page}, before the first ##: {wrong}") from error
     original = Edited(textwrap.dedent(inspect.getsource(reference)), reference.__name__, (), space)
     made: dict[str, _Made] = {}
     mistakes = []
@@ -197,7 +210,7 @@ def together(one: Mistake, other: Mistake) -> Candidate | None:
     """Both mistakes in one function; None where they are about the same place, or of two kinds.
 
     Mistakes from a page have their changes put together, and those that are one computation with
-    options (`faults`) their options.
+    options (a `partial`) their options.
     """
     first, second = one.implementation, other.implementation
     if isinstance(first, Edited) and isinstance(second, Edited):
@@ -209,30 +222,76 @@ def together(one: Mistake, other: Mistake) -> Candidate | None:
     return None
 
 
-def _entries(path: Path) -> tuple[str, list[_Entry]]:
-    """The code before a page's first entry, and its entries."""
-    before, *blocks = re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    preambles = [_indented(before.splitlines())]
+def _entries(path: Path, within: tuple[Path, ...] = ()) -> tuple[list[_Preamble], list[_Entry]]:
+    """The code before the first entries of a page and of those that it takes; and all entries.
+
+    Args:
+        path: the page.
+        within: the pages that are being read, each of which takes the next.
+    """
+    before, *blocks = re.split(r"^## ", path.read_text(encoding="utf-8-sig"), flags=re.MULTILINE)
+    preambles = [_Preamble(path.name, _indented(before.splitlines()))]
     entries: list[_Entry] = []
     for block in blocks:
-        heading, *lines = block.rstrip().splitlines()
-        name, _, others = heading.strip().partition(TAKEN)
-        said = " ".join(line.strip() for line in lines if not line.startswith(INDENT)).strip()
-        if name.endswith("*"):
-            other, _, without = others.partition(" without ")
-            beside = path.parent / other
-            if not beside.is_file() or beside == path:
-                raise ValueError(f"{path.name}, ## {name}: there is no page {other!r} beside it")
-            preamble, taken = _entries(beside)
-            known = {entry.name for entry in taken}
-            if unknown := [one for one in _names(without) if one not in known]:
-                raise ValueError(f"{path.name}, ## {name}: {other} has no entry {unknown[0]!r}")
-            preambles.append(preamble)
-            entries += _begun(name.removesuffix("*"), said, taken, _names(without))
-        else:
-            code = tuple(_indented(lines).splitlines())
-            entries.append(_Entry(name, _names(others), code, said))
-    return "\n".join(preambles), entries
+        heading, *lines = block.rstrip().splitlines() or [""]
+        try:
+            entry = _entry(heading, lines)
+            if not entry.name.endswith("*"):
+                entries.append(entry)
+                continue
+            beside, taken = _taken(entry, path, within)
+        except ValueError as error:
+            name = heading.partition(", as ")[0]
+            raise ValueError(f"{path.name}, ## {name}: {error}") from error
+        preambles = [*beside, *preambles]  # a page's own helpers come last, and win
+        entries += taken
+    return preambles, entries
+
+
+def _entry(heading: str, lines: Sequence[str]) -> _Entry:
+    """An entry as it is written, where it is well formed."""
+    found = HEADING.fullmatch(heading.strip())
+    if found is None:
+        raise ValueError('a heading is a name without blanks, or "name, as other and another"')
+    words = [line for line in lines if line.strip() and not line.startswith(INDENT)]
+    for word in words:
+        if word.startswith(("#", "```")):
+            raise ValueError(f'{word!r} is no sentence; an entry begins with "## "')
+        if word[0].isspace():
+            raise ValueError(f"{word.strip()!r} is code if it is indented with four spaces")
+    code = tuple(_indented(lines).splitlines())
+    said = " ".join(word.strip() for word in words)
+    return _Entry(found["name"], _names(found["others"] or ""), code, said)
+
+
+def _taken(
+    entry: _Entry, path: Path, within: tuple[Path, ...]
+) -> tuple[list[_Preamble], list[_Entry]]:
+    """What a page takes from another: those that change places of the reference, renamed."""
+    other, _, without = " and ".join(entry.others).partition(" without ")
+    beside = path.parent / other
+    if not beside.is_file():
+        raise ValueError(f"there is no page {other!r} beside it")
+    if beside.resolve() in (path.resolve(), *within):
+        raise ValueError(f"{other} takes this page itself")
+    if entry.code:
+        raise ValueError("lines have no place here: the other page has them")
+    preambles, entries = _entries(beside, (*within, path.resolve()))
+    left_out = _names(without)
+    if unknown := set(left_out) - {one.name for one in entries}:
+        raise ValueError(f"{other} has no entry {min(unknown)!r}")
+    prefix = entry.name.removesuffix("*")
+    return preambles, [
+        _Entry(
+            f"{prefix}{one.name}",
+            tuple(f"{prefix}{name}" for name in one.others),
+            one.code,
+            one.said,
+            f"{entry.said} {one.opening}".strip(),
+        )
+        for one in entries
+        if one.name not in left_out and not (one.code and one.code[0].startswith(("+ ", *WHOLE)))
+    ]
 
 
 def _indented(lines: Sequence[str]) -> str:
@@ -241,17 +300,6 @@ def _indented(lines: Sequence[str]) -> str:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(re.split(", | and ", text)) if text else ()
-
-
-def _begun(
-    prefix: str, opening: str, entries: Sequence[_Entry], without: Sequence[str]
-) -> Iterator[_Entry]:
-    """Those entries of another page that change places of the reference, with names so begun."""
-    for entry in entries:
-        in_place = not (entry.code and entry.code[0].startswith(("+ ", *WHOLE)))
-        if in_place and entry.name not in without:
-            others = tuple(prefix + other for other in entry.others)
-            yield _Entry(f"{prefix}{entry.name}", others, entry.code, entry.said, opening)
 
 
 def _made(entry: _Entry, made: Mapping[str, _Made], original: Edited) -> _Made:
@@ -267,7 +315,9 @@ def _made(entry: _Entry, made: Mapping[str, _Made], original: Edited) -> _Made:
     if entry.code:
         return _edited(entry.code, original), words
     function = original
-    for other, _ in others:
+    for name, (other, _) in zip(entry.others, others, strict=True):
+        if other.whole:
+            raise ValueError(f"{name!r} is a whole function: write the lines here")
         if (more := function.with_changes_of(other)) is None:
             raise ValueError("these are about the same place: write the lines of both")
         function = more
@@ -315,7 +365,7 @@ def _split_arrow(line: str) -> tuple[str, str, str]:
 
 
 def _of_text(old: str, new: str, source: str) -> Change:
-    places = [found.start() for found in re.finditer(re.escape(old), source)]
+    places = [found.start() for found in re.finditer(f"(?={re.escape(old)})", source)]
     if len(places) != 1:
         raise ValueError(f"{old!r} stands in {len(places)} places of the reference, not in one")
     return Change(places[0], places[0] + len(old), new)

@@ -8,7 +8,8 @@ Each topic is a package (`content/attention/`, `content/masks/`) with one module
   length 1 (`isolates="the value path"`), a non-square input with batch > 1, a mask that matters, a
   fully masked row. A case with `stage="other"` (float32, more batch axes, non-contiguous input) is
   looked at only when everything else is right.
-* **Mistakes** are complete wrong implementations with the same signature. Each must give, on at
+* **Mistakes** are wrong implementations with the same signature, most of them the reference with
+  lines changed, as a page beside the exercise says (`bank.page`). Each must give, on at
   least one case, something else than the reference, and over all cases something else than every
   other mistake. `tests/exercises/test_exercises_mutation.py` checks both for every exercise.
 * **Alternatives** are at least two correct implementations written differently.

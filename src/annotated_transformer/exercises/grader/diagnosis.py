@@ -15,8 +15,8 @@ from annotated_transformer.exercises.grader.wordings import same_accident, same_
 
 Part = Callable[[Outcome, Outcome, Tolerance], bool]
 Place = tuple[int, int]  # of a case, and of a part of its outcome
-MOST_TRIED = 8_000  # results of pairs that are looked at in one check,
-SECONDS_FOR_PAIRS = 3.0  # and of processor time, whichever comes first
+MOST_TRIED = 3_000  # results of pairs that are looked at in one check
+SECONDS_FOR_PAIRS = 10.0  # of processor time: a brake for what is slower than all that is known
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
 
 
@@ -201,6 +201,7 @@ def _made_together(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagn
     Where one of two does no harm the other is seen alone. Pairs come in the order of how often that
     is so, less how often it is not; as many are tried as a check has time for.
     """
+    begun, tried = time.process_time(), 0
     places = _wrong_places(wrong)
     seen = [bank.alike(mistake) for mistake in range(len(bank.exercise.mistakes))]
 
@@ -209,13 +210,12 @@ def _made_together(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagn
         odd = len(harmless - shared_too) + len(harmless_too - shared)
         return odd - len(places & (harmless ^ harmless_too))
 
-    begun, tried = time.process_time(), 0
     for one, other in sorted(combinations(range(len(seen)), 2), key=doubt):
         function = together(bank.exercise.mistakes[one], bank.exercise.mistakes[other])
         if function is None:
             continue
-        alone = {number for number, _ in seen[one][1] | seen[other][1]}
-        for trial in sorted(bank.trials, key=lambda trial: trial.index in alone):
+        of_one = {number for number, _ in seen[one][1] | seen[other][1]}  # the rest is of both
+        for trial in sorted(bank.trials, key=lambda trial: trial.index in of_one):
             tried += 1
             if not bank.does_the_same(function, trial):
                 break
