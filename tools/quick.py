@@ -58,7 +58,8 @@ def exercises_of(name: str) -> str:
     in_topic = len(parts) > 5
     folder = (ROOT / name).parent
     if name.endswith(".md"):
-        use = re.compile(rf", as {stem}\.md")
+        stem = stem.removesuffix(".mistakes")
+        use = re.compile(rf", as {stem}\.mistakes\.md")
     else:
         use = re.compile(rf"from \S+\.{stem} import|import {stem}\b")
     files = sorted(folder.glob(f"{'' if in_topic else '*/'}*{Path(name).suffix}"))

@@ -1,6 +1,6 @@
 """Banks of named mistakes as pages: what a learner wrote, and what a teacher would say to it.
 
-A page is a Markdown file beside its exercise, `layer_norm.md` beside `layer_norm.py`:
+A page is a Markdown file beside its exercise, `layer_norm.mistakes.md` beside `layer_norm.py`:
 
     ## no-shift
         return gamma * normalised
@@ -20,9 +20,10 @@ does not write itself, its lines or its sentence, it takes from the entries name
 
     ## unbiased-and-no-eps, as unbiased and no-eps   the lines and the sentences of both
     ## eps-1e-5-fixed, as eps-1e-6-fixed             with lines below, only the sentence
-    ## norm-*, as layer_norm.md without median       all that the page beside this one changes in
-                                                     places of the reference, with names so begun;
-                                                     a sentence below is said before each of theirs
+    ## norm-*, as layer_norm.mistakes.md without median
+                                all that the page beside this one changes in places of the
+                                reference, with names so begun; a sentence below is said before
+                                each of theirs
 
 What stands indented before the first `##` is there for all entries: imports, helpers. Two entries
 that change different places can be made together, so pairs need not be listed (`together`).
@@ -171,14 +172,15 @@ def page(module_file: str, reference: Candidate) -> tuple[Mistake, ...]:
     """The mistakes of the page beside a module, in their order.
 
     Args:
-        module_file: the `__file__` of the exercise's module; the page has its name, with `.md`.
+        module_file: the `__file__` of the exercise's module; the page has its name, with
+            `.mistakes.md`.
         reference: the function that the entries change.
 
     Raises:
         ValueError: where an entry has no place in the reference, or more than one, or is not well
             formed. The message names page and entry.
     """
-    return read_page(Path(module_file).with_suffix(".md"), reference)
+    return read_page(Path(module_file).with_suffix(".mistakes.md"), reference)
 
 
 def read_page(path: Path, reference: Candidate) -> tuple[Mistake, ...]:
