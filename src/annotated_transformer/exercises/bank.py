@@ -231,6 +231,7 @@ def _entries(path: Path, within: tuple[Path, ...] = ()) -> tuple[list[_Preamble]
         path: the page.
         within: the pages that are being read, each of which takes the next.
     """
+    within = (*within, path.resolve())
     before, *blocks = re.split(r"^## ", path.read_text(encoding="utf-8-sig"), flags=re.MULTILINE)
     preambles = [_Preamble(path.name, _indented(before.splitlines()))]
     entries: list[_Entry] = []
@@ -241,7 +242,7 @@ def _entries(path: Path, within: tuple[Path, ...] = ()) -> tuple[list[_Preamble]
             if not entry.name.endswith("*"):
                 entries.append(entry)
                 continue
-            beside, taken = _taken(entry, path, within)
+            beside, taken = _taken(entry, within)
         except ValueError as error:
             name = heading.partition(", as ")[0]
             raise ValueError(f"{path.name}, ## {name}: {error}") from error
@@ -266,19 +267,17 @@ def _entry(heading: str, lines: Sequence[str]) -> _Entry:
     return _Entry(found["name"], _names(found["others"] or ""), code, said)
 
 
-def _taken(
-    entry: _Entry, path: Path, within: tuple[Path, ...]
-) -> tuple[list[_Preamble], list[_Entry]]:
+def _taken(entry: _Entry, within: tuple[Path, ...]) -> tuple[list[_Preamble], list[_Entry]]:
     """What a page takes from another: those that change places of the reference, renamed."""
     other, _, without = " and ".join(entry.others).partition(" without ")
-    beside = path.parent / other
+    beside = within[-1].parent / other
     if not beside.is_file():
         raise ValueError(f"there is no page {other!r} beside it")
-    if beside.resolve() in (path.resolve(), *within):
+    if beside.resolve() in within:
         raise ValueError(f"{other} takes this page itself")
     if entry.code:
         raise ValueError("lines have no place here: the other page has them")
-    preambles, entries = _entries(beside, (*within, path.resolve()))
+    preambles, entries = _entries(beside, within)
     left_out = _names(without)
     if unknown := set(left_out) - {one.name for one in entries}:
         raise ValueError(f"{other} has no entry {min(unknown)!r}")

@@ -80,6 +80,7 @@ class _Bank:
     def __init__(self, exercise: Exercise, trials: Sequence[Trial]) -> None:
         self.exercise, self.trials = exercise, trials
         self.known: dict[tuple[int, int], Outcome] = {}
+        self.places: dict[int, tuple[set[Place], set[Place]]] = {}
 
     def outcome(self, mistake: int, trial: Trial) -> Outcome:
         key = mistake, trial.index
@@ -121,6 +122,11 @@ class _Bank:
 
     def alike(self, mistake: int) -> tuple[set[Place], set[Place]]:
         """The places where the mistake does what the candidate does; where it does no harm."""
+        if mistake not in self.places:
+            self.places[mistake] = self._alike(mistake)
+        return self.places[mistake]
+
+    def _alike(self, mistake: int) -> tuple[set[Place], set[Place]]:
         shared: set[Place] = set()
         harmless: set[Place] = set()
         for trial in self.trials:
@@ -199,7 +205,7 @@ def _made_together(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagn
     """Two mistakes that, made together, do exactly what the candidate does.
 
     Where one of two does no harm the other is seen alone. Pairs come in the order of how often that
-    is so, less how often it is not; as many are tried as a check has time for.
+    is so, less how often it is not, until `MOST_TRIED` results have been looked at.
     """
     begun, tried = time.process_time(), 0
     places = _wrong_places(wrong)

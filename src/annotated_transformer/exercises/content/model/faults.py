@@ -28,7 +28,7 @@ def single(computation: Candidate, faults: Iterable[Fault]) -> list[Mistake]:
     return [Mistake(f.name, partial(computation, **f.options), f.sentence) for f in faults]
 
 
-def together(computation: Candidate, faults: Iterable[Fault], number: int) -> list[Mistake]:
+def combined(computation: Candidate, faults: Iterable[Fault], number: int) -> list[Mistake]:
     """A mistake for every `number` faults that are about different steps."""
     mistakes = []
     for chosen in combinations(faults, number):

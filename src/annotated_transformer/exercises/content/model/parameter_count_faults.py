@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from annotated_transformer.exercises.content.model.faults import Fault, single, together, told_apart
+from annotated_transformer.exercises.content.model.faults import Fault, combined, single, told_apart
 from annotated_transformer.exercises.exercise import Candidate, Mistake
 
 Size = Callable[[int, int], int]
@@ -488,7 +488,7 @@ def mistakes_against(reference: Candidate) -> tuple[Mistake, ...]:
     """Each fault alone, the common ones in twos, a few of them in threes."""
     mistakes = [
         *single(_count, (*_COMMON, *_OTHER_FAULTS)),
-        *together(_count, _COMMON, 2),
-        *together(_count, _CORE, 3),
+        *combined(_count, _COMMON, 2),
+        *combined(_count, _CORE, 3),
     ]
     return told_apart(mistakes, reference, _PROBES)
