@@ -54,7 +54,7 @@ def exercises_of(name: str) -> str:
     """Which exercises (for -k) a file of exercises/content belongs to, or is used by."""
     parts, stem = Path(name).parts, Path(name).stem
     if stem == "__init__":
-        return _topic(parts[4])
+        return _topic(parts[4]) if len(parts) > 5 else "masks"
     in_topic = len(parts) > 5
     folder = (ROOT / name).parent
     if name.endswith(".md"):

@@ -105,7 +105,18 @@ def _mean_over_root() -> Tensor:
             f"## a\n    (x - mean).square() -> x\n    + y = 1\n{SAID}",
             "only behind the end of a line",
         ),
-        (f"## a\n    mean = (\n{SAID}", "page.md, ## a"),
+        (f"## a\n    mean = (\n{SAID}", "'mean = (' is no statement of one line"),
+        (f"## a\n    mean = 0\n    -> 1\n{SAID}", "'-> 1' is no statement of one line"),
+        (f"## a\n    + break\n{SAID}", "'break' outside loop"),
+        (f"## a\n    def normalise(x):\n        nonlocal y\n{SAID}", "nonlocal"),
+        (f"## a\n    x.mean -> x.mean\n{SAID}", "it changes nothing"),
+        (f"## a\n    mean = 0\n{SAID}\n    return 0\n", "its lines come first"),
+        (f"## a\n    mean = 0\n{SAID}\n---\n", "'---' is no sentence"),
+        (f"## a\n    mean = 0\n{SAID}\n<!-- b -->\n", "'<!-- b -->' is no sentence"),
+        (f"## a\n    mean = 0\n{SAID}\n ## b\n    mean = 1\n", "' ## b' is no sentence"),
+        (f"##a\n    mean = 0\n{SAID}\n## b\n    mean = 1\n{SAID}", "'##a' is no sentence"),
+        (f"\tx = 1\n## b\n    mean = 1\n{SAID}", "before the first ##: 'x = 1' is code if"),
+        (f"## a-*, as ../page.md\n{SAID}", "there is no page '../page.md' beside it"),
         (
             f"## a\n    mean = 0\n{SAID}\n## b\n    mean = 1\n{SAID}\n## c, as a and b\n",
             "about the same place",
@@ -113,7 +124,7 @@ def _mean_over_root() -> Tensor:
     ],
 )
 def test_what_has_no_place_is_refused(page, complaint):
-    with pytest.raises(ValueError, match=r"page\.md, ## ") as raised:
+    with pytest.raises(ValueError, match=r"page\.md, (## |before the first ##: )") as raised:
         of(page)
     assert complaint in str(raised.value)
 
@@ -208,6 +219,49 @@ def test_another_page_is_taken_with_its_names_begun_and_its_sentences_opened():
         mistakes["norm-both"].implementation(X),
         X / (X.square().mean(-1, keepdim=True) + 1e-6).sqrt() * 2,
     )
+
+
+def test_what_an_entry_takes_from_one_that_stays_behind():
+    """Its sentence comes with it; an entry without lines of its own stays behind as well."""
+    other = f"""\
+{OTHER}
+## short-way, as whole
+    return x
+## not-both, as unwanted and doubled
+"""
+    mistakes = of("## norm-*, as other.md without unwanted\nLook.", other=other)
+    assert list(mistakes) == ["norm-doubled", "norm-no-mean", "norm-both", "norm-short-way"]
+    assert mistakes["norm-short-way"].sentence.startswith("Look. A whole function is left")
+
+
+def test_an_entry_of_another_page_is_named_with_both_pages():
+    with pytest.raises(
+        ValueError, match=r"page\.md, ## norm-\* \(other\.md, ## lost\): 'scale = 1"
+    ):
+        of("## norm-*, as other.md\nLook.", other=f"## lost\n    scale = 1\n{SAID}")
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (None, r"page\.md cannot be read"),
+        ("## mü\n    mean = 0\nGesagt.".encode("latin-1"), r"page\.md cannot be read"),
+        (b"Nothing but words.", r"page\.md has no entry"),
+    ],
+)
+def test_a_file_that_is_no_page_is_called_by_its_name(tmp_path, content, complaint):
+    if content is not None:
+        (tmp_path / "page.md").write_bytes(content)
+    with pytest.raises(ValueError, match=complaint):
+        read_page(tmp_path / "page.md", normalise)
+
+
+def test_a_page_may_come_from_another_system(tmp_path):
+    """A byte order mark, and lines that end in two characters."""
+    (tmp_path / "page.md").write_bytes(
+        b"\xef\xbb\xbf" + f"# Title\n\n{PAIR}".replace("\n", "\r\n").encode()
+    )
+    assert [m.name for m in read_page(tmp_path / "page.md", normalise)] == list(of(PAIR))
 
 
 def test_two_mistakes_come_together_where_they_change_different_places():

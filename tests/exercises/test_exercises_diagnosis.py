@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.exercises import grade
+from annotated_transformer.exercises.bank import together
 from annotated_transformer.exercises.catalogue import catalogue, find
 from annotated_transformer.exercises.exercise import Case, Exercise, Mistake
 from annotated_transformer.exercises.grader import diagnosis
@@ -172,6 +173,17 @@ def test_the_sentence_on_the_part_that_is_shown_comes_first() -> None:
 
 
 # Where no mistake is named
+
+
+def test_what_opens_two_sentences_is_said_once() -> None:
+    exercise = find("encoder.sublayer_connection")
+    named = {mistake.name: mistake for mistake in exercise.mistakes}
+    candidate = together(named["norm-eps-1e-5-fixed"], named["norm-no-shift"])
+    assert candidate is not None
+    report = grade_exercise(exercise, candidate)
+    assert set(report.mistakes) == {"norm-eps-1e-5-fixed", "norm-no-shift"}
+    assert report.message.count("Look at the normalisation itself.") == 1
+    assert "Besides: " in report.message
 
 
 def test_zeros_that_were_expected_prove_no_part_right() -> None:

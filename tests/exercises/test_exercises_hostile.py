@@ -653,3 +653,19 @@ def test_limits_of_this_process_are_as_before() -> None:
     grade_exercise(EXERCISE, softmax)
     after = resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_CPU)
     assert before == after
+
+
+def makes_torchs_cache(x: Tensor) -> Tensor:
+    os.makedirs(os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "dynamo"))
+    return softmax(x)
+
+
+def test_modules_of_torch_that_keep_a_cache_can_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`torch.utils.flop_counter` makes its folder when it is imported, on a new machine only."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "elsewhere"))
+    alone = Exercise(**{**vars(EXERCISE), "cases": EXERCISE.cases[:1]})
+    report = grade_exercise(alone, makes_torchs_cache)
+    assert report.passed, report.message
+    assert not (tmp_path / "elsewhere").exists()

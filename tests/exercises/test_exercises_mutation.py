@@ -30,6 +30,7 @@ by_id = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exer
 DRAWN = [exercise for exercise in EXERCISES if exercise.vary is not None]
 SEEDS = (1, 2)
 EVERY = 10  # of the mistakes one in so many goes the whole way, through a process of its own
+MISSPELT = {"NameError", "UnboundLocalError", "AttributeError", "ImportError"}
 Record = Callable[[str, object], None]  # what `record_property` is; conftest prints a table
 
 
@@ -175,11 +176,14 @@ def test_mistakes_are_named_whatever_the_learner_draws(exercise: Exercise, seed:
 
 @by_id
 def test_the_cases_tell_the_mistakes_apart(exercise: Exercise) -> None:
+    """Two that say the same may end in the same accidents, but for the numbers in them."""
     if exercise.asks_for_answers:
         pytest.skip("answers are looked up by key")
-    """Two that say the same may end in the same accidents, but for the numbers in them."""
     profiles = {m.name: _profile(exercise, m.implementation) for m in exercise.mistakes}
     profiles["the reference"] = _profile(exercise, exercise.reference)
+    for name, outcomes in profiles.items():
+        raised = {outcome.failure.class_name for outcome in outcomes if outcome.failure}
+        assert not raised & MISSPELT, f"{name} raises {raised}: a slip of who wrote the entry"
     says = {m.name: m.sentence for m in exercise.mistakes} | {"the reference": ""}
     for (one, first), (other, second) in itertools.combinations(profiles.items(), 2):
         alike = _alike(first, second)

@@ -22,11 +22,12 @@ does not write itself, its lines or its sentence, it takes from the entries name
     ## eps-1e-5-fixed, as eps-1e-6-fixed             with lines below, only the sentence
     ## norm-*, as layer_norm.mistakes.md without median
                                 all that the page beside this one changes in places of the
-                                reference, with names so begun; a sentence below is said before
-                                each of theirs
+                                reference (no `+` at the beginning, no whole function), with names
+                                so begun; a sentence below is said before each of theirs
 
-What stands indented before the first `##` is there for all entries: imports, helpers. Two entries
-that change different places can be made together, so pairs need not be listed (`together`).
+What stands indented before the first `##` is there for all entries: imports, helpers; what stands
+there otherwise is for who reads the page. Two entries that change different places can be made
+together, so pairs need not be listed (`together`).
 """
 
 import ast
@@ -46,6 +47,7 @@ INDENT = "    "
 HEADING = re.compile(r"(?P<name>[^\s,]+)(?:, as (?P<others>\S.*))?")
 WHOLE = ("def ", "class ", "import ", "from ", "@")  # how code begins that is no change of a line
 COUNTER = "_count_turn"
+NO_WORDS = ("#", "```", "~~~", "---", "<!--")
 TURNS = 100_000  # of all loops in one call; two mistakes together may never end
 
 
@@ -71,10 +73,12 @@ class _Entry:
     """One entry of a page as it is written.
 
     Attributes:
+        place: page and heading, as an error calls it.
         others: the entries that it takes its lines or its sentence from.
         opening: what is said first, where the entry comes from another page.
     """
 
+    place: str
     name: str
     others: tuple[str, ...]
     code: tuple[str, ...]
@@ -204,7 +208,7 @@ def read_page(path: Path, reference: Candidate) -> tuple[Mistake, ...]:
             sentence = f"{entry.opening} {words}".strip()
             mistakes.append(Mistake(entry.name, function, sentence))
         except (ValueError, SyntaxError) as error:
-            raise ValueError(f"{path.name}, ## {entry.name}: {error}") from error
+            raise ValueError(f"{entry.place}: {error}") from error
     return tuple(mistakes)
 
 
@@ -232,67 +236,88 @@ def _entries(path: Path, within: tuple[Path, ...] = ()) -> tuple[list[_Preamble]
         within: the pages that are being read, each of which takes the next.
     """
     within = (*within, path.resolve())
-    before, *blocks = re.split(r"^## ", path.read_text(encoding="utf-8-sig"), flags=re.MULTILINE)
-    preambles = [_Preamble(path.name, _indented(before.splitlines()))]
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} cannot be read: {error}") from error
+    before, *blocks = re.split(r"^## ", text, flags=re.MULTILINE)
+    if not blocks:
+        raise ValueError(f'{path.name} has no entry; one begins with "## " and its name')
+    place = f"{path.name}, before the first ##"
     entries: list[_Entry] = []
-    for block in blocks:
-        heading, *lines = block.rstrip().splitlines() or [""]
-        try:
-            entry = _entry(heading, lines)
+    try:
+        lines = before.splitlines()[before.startswith("# ") :]  # without the page's title
+        _words(lines)
+        preambles = [_Preamble(path.name, _indented(lines))]
+        for block in blocks:
+            heading, *lines = block.rstrip().splitlines() or [""]
+            place = f"{path.name}, ## {heading.partition(', as ')[0]}"
+            entry = _entry(place, heading, lines)
             if not entry.name.endswith("*"):
                 entries.append(entry)
                 continue
             beside, taken = _taken(entry, within)
-        except ValueError as error:
-            name = heading.partition(", as ")[0]
-            raise ValueError(f"{path.name}, ## {name}: {error}") from error
-        preambles = [*beside, *preambles]  # a page's own helpers come last, and win
-        entries += taken
+            preambles = [*beside, *preambles]  # a page's own helpers come last, and win
+            entries += taken
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
     return preambles, entries
 
 
-def _entry(heading: str, lines: Sequence[str]) -> _Entry:
+def _entry(place: str, heading: str, lines: Sequence[str]) -> _Entry:
     """An entry as it is written, where it is well formed."""
     found = HEADING.fullmatch(heading.strip())
     if found is None:
         raise ValueError('a heading is a name without blanks, or "name, as other and another"')
+    words = _words(lines)
+    if words and any(line.startswith(INDENT) for line in lines[lines.index(words[0]) :]):
+        raise ValueError("its lines come first, its sentence behind them")
+    code = tuple(_indented(lines).splitlines())
+    said = " ".join(word.strip() for word in words)
+    return _Entry(place, found["name"], _names(found["others"] or ""), code, said)
+
+
+def _words(lines: Sequence[str]) -> list[str]:
+    """The lines that are no code, where all of them are sentences."""
     words = [line for line in lines if line.strip() and not line.startswith(INDENT)]
     for word in words:
-        if word.startswith(("#", "```")):
+        if word.lstrip().startswith(NO_WORDS):
             raise ValueError(f'{word!r} is no sentence; an entry begins with "## "')
         if word[0].isspace():
             raise ValueError(f"{word.strip()!r} is code if it is indented with four spaces")
-    code = tuple(_indented(lines).splitlines())
-    said = " ".join(word.strip() for word in words)
-    return _Entry(found["name"], _names(found["others"] or ""), code, said)
+    return words
 
 
 def _taken(entry: _Entry, within: tuple[Path, ...]) -> tuple[list[_Preamble], list[_Entry]]:
     """What a page takes from another: those that change places of the reference, renamed."""
     other, _, without = " and ".join(entry.others).partition(" without ")
     beside = within[-1].parent / other
-    if not beside.is_file():
+    if other != beside.name or not beside.is_file():
         raise ValueError(f"there is no page {other!r} beside it")
     if beside.resolve() in within:
         raise ValueError(f"{other} takes this page itself")
     if entry.code:
         raise ValueError("lines have no place here: the other page has them")
     preambles, entries = _entries(beside, within)
-    left_out = _names(without)
-    if unknown := set(left_out) - {one.name for one in entries}:
+    left_out = {*_names(without)}
+    if unknown := left_out - {one.name for one in entries}:
         raise ValueError(f"{other} has no entry {min(unknown)!r}")
     prefix = entry.name.removesuffix("*")
-    return preambles, [
-        _Entry(
-            f"{prefix}{one.name}",
-            tuple(f"{prefix}{name}" for name in one.others),
-            one.code,
-            one.said,
-            f"{entry.said} {one.opening}".strip(),
-        )
-        for one in entries
-        if one.name not in left_out and not (one.code and one.code[0].startswith(("+ ", *WHOLE)))
-    ]
+    said: dict[str, str] = {}
+    taken = []
+    for one in entries:
+        said[one.name] = one.said or " ".join(said.get(name, "") for name in one.others)
+        elsewhere = one.code and one.code[0].startswith(("+ ", *WHOLE))
+        if elsewhere or (not one.code and left_out & {*one.others}):
+            left_out.add(one.name)
+        if one.name not in left_out:
+            place = f"{entry.place} ({one.place})"
+            others = () if one.code else tuple(f"{prefix}{name}" for name in one.others)
+            opening = f"{entry.said} {one.opening}".strip()
+            taken.append(
+                _Entry(place, f"{prefix}{one.name}", others, one.code, said[one.name], opening)
+            )
+    return preambles, taken
 
 
 def _indented(lines: Sequence[str]) -> str:
@@ -330,14 +355,16 @@ def _edited(code: Sequence[str], original: Edited) -> Edited:
     source, name, space = original.source, original.name, original.space
     if code[0].startswith(WHOLE):
         whole = "\n".join(code)
-        ast.parse(whole)
+        compile(whole, name, "exec")
         if not re.search(rf"^def {name}\(", whole, flags=re.MULTILINE):
             raise ValueError(f"a whole function has to be called {name!r}, as the reference is")
         return Edited(source, name, (), space, whole)
     edited = Edited(source, name, list(_changes(code, source)), space)
     if _overlap(edited.changes):
         raise ValueError("two of its lines are about the same place")
-    ast.parse(edited.text)
+    if edited.text == source:
+        raise ValueError("it changes nothing: this is what the reference says")
+    compile(edited.text, name, "exec")
     return edited
 
 
@@ -376,7 +403,10 @@ def _of_statement(
     line: str, statements: Sequence[ast.stmt], starts: Sequence[int], source: str
 ) -> Change:
     """The statement that assigns what `line` assigns, or returns as it does."""
-    parsed = ast.parse(line).body
+    try:
+        parsed = ast.parse(line).body
+    except SyntaxError as error:
+        raise ValueError(f"{line!r} is no statement of one line: {error.msg}") from error
     wanted = _target(parsed[0]) if len(parsed) == 1 else ""
     if not wanted:
         raise ValueError(f"{line!r} is not one statement that assigns or returns")

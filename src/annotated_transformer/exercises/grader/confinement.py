@@ -94,6 +94,7 @@ def confine(
     _default_signals()
     _redirect(output)
     os.chdir(scratch)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = scratch  # some of torch's modules make it when imported
     sys.dont_write_bytecode = True
     if resource is not None:
         _set_limits(limits)

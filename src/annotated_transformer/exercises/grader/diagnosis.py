@@ -1,5 +1,6 @@
 """Which named mistake explains a candidate: the bank is run on the same cases and compared."""
 
+import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -207,7 +208,7 @@ def _made_together(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagn
     Where one of two does no harm the other is seen alone. Pairs come in the order of how often that
     is so, less how often it is not, until `MOST_TRIED` results have been looked at.
     """
-    begun, tried = time.process_time(), 0
+    begun, tried = time.thread_time(), 0
     places = _wrong_places(wrong)
     seen = [bank.alike(mistake) for mistake in range(len(bank.exercise.mistakes))]
 
@@ -228,7 +229,7 @@ def _made_together(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagn
         else:
             shared = [seen[mistake][0] & places for mistake in (one, other)]
             return _said_of(bank, (one, other), shared, places, shown, surely=True)
-        if tried > MOST_TRIED or time.process_time() - begun > SECONDS_FOR_PAIRS:
+        if tried > MOST_TRIED or time.thread_time() - begun > SECONDS_FOR_PAIRS:
             return None
     return None
 
@@ -358,11 +359,19 @@ def _said_of(
     """
     left = set() if surely else {number for number, _ in places - shared[0] - shared[1]}
     finding, rest = _shown_among(bank.trials, shown, {number for number, _ in places} - left)
-    turned = _place_of(finding, places) not in shared[0]
+    place = _place_of(finding, places)
+    turned = place not in shared[0] and place in shared[1]
     first, second = (bank.exercise.mistakes[m] for m in (reversed(two) if turned else two))
     perhaps = "Perhaps two mistakes at once. " if left else ""
-    text = f"{perhaps}{first.sentence} Besides: {second.sentence}{rest}"
+    text = f"{perhaps}{first.sentence}{_besides(first, second)}{rest}"
     return Diagnosis((first, second), text, finding)
+
+
+def _besides(first: Mistake, second: Mistake) -> str:
+    """What the second mistake's sentences add to those of the first."""
+    known, said = (re.split(r"(?<=[.?!]) ", one.sentence) for one in (first, second))
+    rest = " ".join(sentence for sentence in said if sentence not in known)
+    return f" Besides: {rest}" if rest else ""
 
 
 def _place_of(finding: Finding, places: set[Place]) -> Place | None:
