@@ -45,7 +45,7 @@ SECTION_3 = {  # of the paper: Figure 1, part by part
 BESIDE_IT = {"__init__", "config", "errors", "inspection"}
 ROOMS = {
     "benchmark",
-    "chapters",
+    "experiments",
     "cli",
     "data",
     "decoding",

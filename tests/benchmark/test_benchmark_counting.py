@@ -17,9 +17,9 @@ from annotated_transformer.benchmark.counting import (
 )
 from annotated_transformer.benchmark.dispatch import LiveBytes
 from annotated_transformer.benchmark.rungs import plain_attend
-from annotated_transformer.chapters.measurements import kept_for_backward
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, make_batch
+from annotated_transformer.experiments.measurements import kept_for_backward
 from annotated_transformer.training.label_smoothing import LOSS_CHUNK, label_smoothing_loss
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.step import Part, add_gradients

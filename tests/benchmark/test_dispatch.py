@@ -9,8 +9,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from annotated_transformer.attention import scaled_dot_product_attention
 from annotated_transformer.benchmark.dispatch import peak_bytes, tensors_in
-from annotated_transformer.chapters.restricted import restricted_attention
-from annotated_transformer.chapters.tiled import tiled_attention
+from annotated_transformer.experiments.restricted import restricted_attention
+from annotated_transformer.experiments.tiled import tiled_attention
 
 
 def test_tensors_are_found_in_whatever_holds_them() -> None:

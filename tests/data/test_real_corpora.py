@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.chapters.training_measured.multi30k_runs import LONG, TESTS
 from annotated_transformer.data import ParallelCorpus, Vocabulary, load_corpus
 from annotated_transformer.data.published import verify
 from annotated_transformer.data.registry import published_corpus
+from annotated_transformer.experiments.training_measured.multi30k_runs import LONG, TESTS
 
 
 def folder_of(corpora_dir: Path, name: str) -> Path:

@@ -19,7 +19,7 @@ from annotated_transformer.exercises.catalogue import (
     of_topic,
     package_of,
 )
-from annotated_transformer.exercises.content.model.faults import told_apart
+from annotated_transformer.exercises.content.model.parameter_count_mistakes import told_apart
 from annotated_transformer.exercises.exercise import Mistake
 
 EXERCISES = Path(catalogues.__file__).parent / "content"

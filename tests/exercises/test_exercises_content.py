@@ -14,7 +14,7 @@ from torch import Tensor
 from annotated_transformer.exercises.content import attention, masks, multi_head
 from annotated_transformer.exercises.content.attention import find_bug as faulty_listings
 from annotated_transformer.exercises.content.attention.predict_shapes import PREDICT_SHAPES
-from annotated_transformer.exercises.content.attention.predict_shapes_wrong import Sizes
+from annotated_transformer.exercises.content.attention.predict_shapes_mistakes import Sizes
 from annotated_transformer.exercises.content.attention.scaled_dot_product import (
     SCALED_DOT_PRODUCT,
     scaled_dot_product_attention,

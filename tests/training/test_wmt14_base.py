@@ -1,10 +1,10 @@
-"""`runs/wmt14_base_one_gpu.sh` from end to end at a small size: archives of WMT's form to BLEU."""
+"""`wmt14_base_one_gpu.sh` from end to end at a small size: archives of WMT form to BLEU."""
 
 import json
 from pathlib import Path
 
 import pytest
-from test_runs import ROOT, commands
+from test_recipes import ROOT, commands
 
 from annotated_transformer.cli import main
 from annotated_transformer.data import folder, generate_corpus, registry, token_store
@@ -74,7 +74,7 @@ def test_the_script_at_a_small_size(
     read_pairs = folder.pair_lines  # text is read from the disk, as four gigabytes would be
     monkeypatch.setattr(folder, "pair_lines", lambda *given: read_pairs(*given[:3], held_bytes=0))
 
-    doctor, fetch, resume, train, evaluate = commands(ROOT / "runs" / "wmt14_base_one_gpu.sh")
+    doctor, fetch, resume, train, evaluate = commands(ROOT / "recipes" / "wmt14_base_one_gpu.sh")
     assert doctor == ["doctor", "--gpus", "1"]
     run_dir = tmp_path / "run"
     train, resume, evaluate = (

@@ -28,7 +28,7 @@ from annotated_transformer.training.devices import (
 )
 from annotated_transformer.transformer import Transformer
 
-CPU_RUN = "runs/multi30k_tiny_cpu.sh"
+CPU_RUN = "recipes/multi30k_tiny_cpu.sh"
 OLDEST_PYTHON = (3, 11)
 GIGA = 1e9
 PRESETS = (("tiny", 10_000), ("small", 10_000), ("base", 37_000), ("big", 37_000))

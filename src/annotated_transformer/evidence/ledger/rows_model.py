@@ -19,7 +19,7 @@ WMT = (
     "training on WMT 2014: {cost:.0f} hours of one P100 by the paper's own figures; chapter 10 "
     "counts what it costs elsewhere, and no GPU has run it yet"
 )
-BASE_COST = WMT.format(cost=numbers.paper_gpu_hours("base")) + ": `runs/wmt14_base_one_gpu.sh`"
+BASE_COST = WMT.format(cost=numbers.paper_gpu_hours("base")) + ": `recipes/wmt14_base_one_gpu.sh`"
 BIG_COST = WMT.format(cost=numbers.paper_gpu_hours("big"))
 
 ABSTRACT_ROWS = (

@@ -5,8 +5,8 @@ Which five faults appear, in which order and under which letters is drawn per le
 
 from dataclasses import replace
 
-from annotated_transformer.exercises.content import drawn_faults
-from annotated_transformer.exercises.content.drawn_faults import Fault, says
+from annotated_transformer.exercises.content import drawn_mistakes
+from annotated_transformer.exercises.content.drawn_mistakes import Fault, says
 from annotated_transformer.exercises.exercise import Exercise, Mistake
 
 SCALED = "    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))"
@@ -102,7 +102,7 @@ TWICE = (
 )
 
 
-class Draw(drawn_faults.Draw):
+class Draw(drawn_mistakes.Draw):
     listing = "attend"
     arguments = "q, k, v, mask"
 

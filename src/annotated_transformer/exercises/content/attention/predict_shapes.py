@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from annotated_transformer.exercises.content.attention.predict_shapes_wrong import (
+from annotated_transformer.exercises.content.attention.predict_shapes_mistakes import (
     Shape,
     Sizes,
     mistakes_for,

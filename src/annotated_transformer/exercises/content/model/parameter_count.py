@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from annotated_transformer.exercises.content.model.parameter_count_faults import mistakes_against
+from annotated_transformer.exercises.content.model.parameter_count_mistakes import mistakes_against
 from annotated_transformer.exercises.exercise import Call, Case, Exercise, call
 
 

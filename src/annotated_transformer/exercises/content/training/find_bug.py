@@ -5,8 +5,8 @@ Which loops appear, in which order and under which letters is drawn per learner.
 
 from dataclasses import replace
 
-from annotated_transformer.exercises.content import drawn_faults
-from annotated_transformer.exercises.content.drawn_faults import Fault, says
+from annotated_transformer.exercises.content import drawn_mistakes
+from annotated_transformer.exercises.content.drawn_mistakes import Fault, says
 from annotated_transformer.exercises.exercise import Exercise, Mistake
 
 TRAIN = "        model.train()"
@@ -119,7 +119,7 @@ FAULTS = (
 SHOWN = 6
 
 
-class Draw(drawn_faults.Draw):
+class Draw(drawn_mistakes.Draw):
     listing = "loop"
     arguments = "model, optimizer, schedule, batches, held_out, epochs"
 

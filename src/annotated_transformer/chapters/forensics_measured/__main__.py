@@ -1,6 +1,0 @@
-"""Score a recorded output under every protocol and record it."""
-
-from annotated_transformer.chapters.forensics_measured import main
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,0 @@
-"""Train chapter 8's translators with and without label smoothing and record them."""
-
-from annotated_transformer.chapters.training_measured import make_record
-
-if __name__ == "__main__":
-    make_record()
