@@ -1,5 +1,8 @@
 """In a chapter, the first time a term of the glossary is used it links to its entry.
 
+In a lane, which is folded at first, only where the core has not done so: who reads the core alone
+finds every term there.
+
 A chapter is a notebook in plain Markdown, which has no way to write such a link that JupyterLab
 would understand; on the site every term gets one, and with it the card that opens on hover.
 """
@@ -71,15 +74,26 @@ class GlossaryLinks(SphinxTransform):
         glossary = Path(self.app.srcdir) / "book" / "glossary.md"
         self.env.note_dependency(str(glossary))
         pattern = pattern_of(terms_of(glossary.read_text(encoding="utf-8")))
-        seen: set[str] = set()
+        in_core: set[str] = set()
+        anywhere: set[str] = set()
         for paragraph in list(self.document.findall(nodes.paragraph)):
             if isinstance(paragraph.parent, nodes.entry):
                 continue  # a cell of a table: often the very place where the word is explained
+            seen = anywhere if _in_a_lane(paragraph) else in_core
             for text in list(paragraph.findall(nodes.Text)):
                 if _may_hold_a_link(text, paragraph):
                     pieces = linked(text.astext(), pattern, seen)
+                    anywhere |= seen
                     if len(pieces) > 1 and text.parent is not None:
                         text.parent.replace(text, pieces)
+
+
+def _in_a_lane(node: nodes.Node) -> bool:
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, nodes.section) and "lane" in node["classes"]:
+            return True
+    return False
 
 
 def _may_hold_a_link(text: nodes.Text, paragraph: nodes.paragraph) -> bool:

@@ -41,9 +41,58 @@
     }
   }
 
+  /* Lanes are folded at first; whatever leads into one opens it: a link, the search, the printer.
+     The switch at the top opens all, on every page and the next time too. */
+  const lanes = () => Array.from(document.querySelectorAll("details.lane-fold"));
+
+  function openTarget() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    const inside = target.matches(".lane") ? target.querySelector("details") : target;
+    for (let fold = inside.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    target.scrollIntoView();
+  }
+
+  function remembered() {
+    try { return localStorage.getItem("lanes") === "everything"; } catch { return false; }
+  }
+
+  function chooseLanes(everything) {
+    for (const fold of lanes()) fold.open = everything;
+    for (const button of document.querySelectorAll(".lane-switch button")) {
+      button.setAttribute("aria-pressed", String((button.value === "everything") === everything));
+    }
+    try { localStorage.setItem("lanes", everything ? "everything" : "core"); } catch { /* not kept */ }
+  }
+
+  function offerSwitch() {
+    const title = document.querySelector(".bd-article h1");
+    if (!title || lanes().length === 0) return;
+    const group = document.createElement("div");
+    group.className = "lane-switch";
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", "How much to read");
+    for (const [value, name] of [["core", "The core"], ["everything", "Everything"]]) {
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", value, textContent: name });
+      button.addEventListener("click", () => chooseLanes(value === "everything"));
+      group.append(button);
+    }
+    title.after(group);
+    chooseLanes(remembered());
+  }
+
+  function printEverything() {
+    const closed = lanes().filter((fold) => !fold.open);
+    for (const fold of closed) fold.open = true;
+    window.addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }), { once: true });
+  }
+
   let waiting = 0;
   const later = () => { clearTimeout(waiting); waiting = setTimeout(markScrollable, 100); };
-  document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); });
+  document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); offerSwitch(); openTarget(); });
+  window.addEventListener("hashchange", openTarget);
+  window.addEventListener("beforeprint", printEverything);
   window.addEventListener("load", markScrollable);
   window.addEventListener("resize", later);
   document.addEventListener("toggle", later, true); // a fold that opened shows what was hidden

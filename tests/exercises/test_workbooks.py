@@ -85,7 +85,7 @@ def test_a_solved_chapter_runs_with_every_check_green(path: Path, whole: bool) -
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_is_in_step_with_the_catalogue(path: Path) -> None:
     chapter = json.loads(path.read_text(encoding="utf-8"))
-    assert refreshed(chapter) == chapter, "run tools/refresh_exercises.py"
+    assert refreshed(chapter) == chapter, "run tools/refresh_chapters.py"
 
 
 def test_refreshing_brings_back_what_was_changed() -> None:

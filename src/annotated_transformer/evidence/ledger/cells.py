@@ -48,7 +48,9 @@ def _cells_of_notebook(path: Path) -> list[LedgerCell]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             headings = re.findall(r"^#{1,4} +(.+?) *$", source, flags=re.MULTILINE)
-            heading = headings[-1] if headings else heading
+            heading = (
+                re.sub(r"^.+ · \d+ min · ", "", headings[-1]) if headings else heading
+            )  # a lane
         named = cell["metadata"].get("ledger", [])
         if cell["cell_type"] == "code" and named:
             facts = (named,) if isinstance(named, str) else tuple(named)

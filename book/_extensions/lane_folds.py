@@ -1,0 +1,79 @@
+"""The lanes of a chapter as folds on the site.
+
+The heading of a lane is the summary of its fold. Whatever leads into it (a link, the search, the
+printer) opens it, which is page.js's part; it ends with the way back to the core. Its anchor is its
+result without the minutes, which change.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from lanes import LANE, TAGS
+
+
+class Lanes(SphinxTransform):
+    """Mark the sections that are lanes."""
+
+    default_priority = 390  # before the first use of a term is looked for
+
+    def apply(self, **_: Any) -> None:
+        for section in self.document.findall(nodes.section):
+            title = section.next_node(nodes.title)
+            found = LANE.fullmatch(title.astext()) if title is not None else None
+            if found and title is not None and title.parent is section:
+                section["classes"] += ["lane", f"lane-{TAGS[found['name']]}"]
+                anchor = nodes.make_id(f"{found['name']} {found['result']}")
+                section["ids"].insert(0, anchor)
+                self.document.note_explicit_target(section)
+
+
+class LanesAsFolds(SphinxPostTransform):
+    """Make a fold of each lane: its heading is the summary, its end leads back to the core."""
+
+    default_priority = 500
+    formats = ("html",)
+
+    def run(self, **_: Any) -> None:
+        for section in self.document.findall(nodes.section):
+            if "lane" in section["classes"]:
+                _fold(section)
+
+
+def _fold(section: nodes.section) -> None:
+    title = section[0]
+    said = LANE.fullmatch(title.astext())
+    text = title[0]
+    assert said is not None
+    label = f"{said['name']} · {said['minutes']} min"
+    rest = nodes.Text(text.astext().removeprefix(f"{label} · "))
+    title[0:1] = [nodes.inline("", label, classes=["lane-label"]), nodes.Text(" "), rest]
+    section.insert(0, _html('<details class="lane-fold"><summary>'))
+    section.insert(2, _html("</summary>"))
+    core = next((s for s in _following(section) if "lane" not in s["classes"]), None)
+    if core is not None:
+        link = nodes.reference("", f"Back to the core: {core[0].astext()}", internal=True)
+        link["refuri"] = f"#{core['ids'][0]}"
+        section += nodes.paragraph("", "", link, classes=["lane-end"])
+    section += _html("</details>")
+
+
+def _following(section: nodes.section) -> Iterator[nodes.section]:
+    siblings = section.parent.children
+    for node in siblings[siblings.index(section) + 1 :]:
+        if isinstance(node, nodes.section):
+            yield node
+
+
+def _html(text: str) -> nodes.raw:
+    return nodes.raw("", text, format="html")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_transform(Lanes)
+    app.add_post_transform(LanesAsFolds)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

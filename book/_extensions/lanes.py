@@ -1,0 +1,200 @@
+"""The lanes of a chapter: a core that stands alone, and beside it evidence and what goes deeper.
+
+In a notebook a lane is a section of the second level whose heading says which it is, how long it
+takes and what comes out, and the cells below it carry its tag:
+
+    ## Evidence · 8 min · Eight heads cost no more than one
+
+So JupyterLab and Colab fold it by themselves; on the site `lane_folds` does.
+`tools/refresh_chapters.py` writes minutes and tags.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Cell = dict[str, Any]  # of a notebook, as JSON
+CORE = "core"
+TAGS = {"Evidence": "evidence", "Going deeper": "deeper"}
+LANE = re.compile(r"(?P<name>Evidence|Going deeper) · (?P<minutes>\d+) min · (?P<result>\S.*)")
+WORDS_A_MINUTE = 200
+LINES_A_MINUTE = 25
+HIDDEN = {"setup", "remove-cell", "remove-input", "hide-cell", "hide-input"}
+SHOWING = {"print", "show", "display"}  # calls that put something on the page
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the second level: its heading, its lane, its cells; the first is the title's."""
+
+    heading: str
+    lane: str
+    cells: list[Cell]
+
+
+def sections(cells: Sequence[Cell]) -> Iterator[Section]:
+    """The sections of a chapter, each of which begins with a cell that begins with its heading.
+
+    Raises:
+        ValueError: where such a heading stands within a cell, or one says that it is a lane and is
+            none.
+    """
+    heading, lane, own = "", CORE, list[Cell]()
+    for cell in cells:
+        source = source_of(cell)
+        found = re.match(r"## (.+)", source) if cell["cell_type"] == "markdown" else None
+        if cell["cell_type"] == "markdown":
+            _refuse_hidden_headings(_without_code(source))
+        if found:
+            yield Section(heading, lane, own)
+            heading, own = found[1], []
+            lane = lane_of(heading)
+        own.append(cell)
+    yield Section(heading, lane, own)
+
+
+def _refuse_hidden_headings(text: str) -> None:
+    if re.search(r"\n##\s", text):
+        raise ValueError(f"a heading of the second level begins a cell: {text[:60]!r}")
+    if re.search(rf"^(#|#{{3,}}) ({'|'.join(TAGS)}) ·|^##  ", text, re.MULTILINE):
+        raise ValueError(f'a lane has a heading of the second level, "## ": {text[:60]!r}')
+
+
+def lane_of(heading: str) -> str:
+    """Which lane a heading of the second level begins.
+
+    Raises:
+        ValueError: where it begins as a lane's does and says no minutes or no result.
+    """
+    found = LANE.fullmatch(heading)
+    if found:
+        return TAGS[found["name"]]
+    if heading.lower().startswith(tuple(name.lower() for name in TAGS)) or " min · " in heading:
+        raise ValueError(f'{heading!r}: say "Evidence · 5 min · what comes out"')
+    return CORE
+
+
+def source_of(cell: Cell) -> str:
+    return "".join(cell["source"])
+
+
+def tags_of(cell: Cell) -> list[str]:
+    found: list[str] = cell["metadata"].get("tags", [])
+    return found
+
+
+def is_shown(cell: Cell) -> bool:
+    """Whether the code of a cell is on the page without a touch."""
+    return cell["cell_type"] == "code" and not HIDDEN & {*tags_of(cell)}
+
+
+def _without_code(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def words(text: str) -> int:
+    """The words of a text as it is read: a formula is one word, what is folded is none."""
+    text = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$]+\$", "x", text, flags=re.DOTALL)
+    text = re.sub(r"\]\([^)]*\)|<[^>]+>", " ", text)
+    return len(re.findall(r"\w[\w'’.,-]*", text))
+
+
+def lines(cell: Cell) -> list[str]:
+    """The lines of code that are shown."""
+    return [line for line in source_of(cell).splitlines() if line.strip()] if is_shown(cell) else []
+
+
+def minutes(cells: Sequence[Cell], exercises: dict[str, int]) -> float:
+    """How long it takes to read these: words, shown lines of code, and the exercises' own minutes.
+
+    Args:
+        cells: some of a chapter's.
+        exercises: the minutes of each exercise, by its id.
+    """
+    total = 0.0
+    for cell, following in zip(cells, [*cells[1:], None], strict=True):
+        if "exercise" in tags_of(cell):
+            total += exercises[cell["metadata"]["exercise_id"]]
+        elif cell["cell_type"] == "code":
+            total += len(lines(cell)) / LINES_A_MINUTE
+        elif following is None or "exercise" not in tags_of(following):
+            total += words(source_of(cell)) / WORDS_A_MINUTE
+    return total
+
+
+def times(cells: Sequence[Cell], exercises: dict[str, int]) -> tuple[int, int, int]:
+    """Minutes for the core; with the evidence; with everything."""
+    by_lane = dict.fromkeys((CORE, *TAGS.values()), 0.0)
+    for section in sections(cells):
+        by_lane[section.lane] += minutes(section.cells, exercises)
+    core, evidence, deeper = by_lane.values()
+    return round(core), round(core + evidence), round(core + evidence + deeper)
+
+
+def in_step(notebook: dict[str, Any], exercises: dict[str, int]) -> None:
+    """Write the minutes into headings and head, and the tags and folds into the cells."""
+    cells = notebook["cells"]
+    for section in sections(cells):
+        if section.lane != CORE:
+            first = section.cells[0]
+            took = max(1, round(minutes(section.cells, exercises)))
+            said = re.sub(r" · \d+ min · ", f" · {took} min · ", source_of(first), count=1)
+            first["source"] = said.splitlines(keepends=True)
+        for cell in section.cells:
+            others = [tag for tag in tags_of(cell) if tag not in TAGS.values()]
+            tags = others if section.lane == CORE else [*others, section.lane]
+            cell["metadata"].pop("tags", None)
+            if tags:
+                cell["metadata"]["tags"] = tags
+            folds = section.lane != CORE and cell is section.cells[0]
+            _set(cell["metadata"], "jp-MarkdownHeadingCollapsed", folds)
+            if cell["cell_type"] == "code":
+                jupyter = cell["metadata"].pop("jupyter", {})
+                _set(jupyter, "source_hidden", "hide-input" in tags)
+                if jupyter:
+                    cell["metadata"]["jupyter"] = jupyter
+    core, evidence, everything = times(cells, exercises)
+    time = f"| **Time** | {core} minutes for the core; {evidence} with the evidence; {everything} "
+    time += "with everything and all exercises |"
+    head, found = re.subn(r"(?m)^\| \*\*Time\*\* \|.*$", time, source_of(cells[0]))
+    if not found:
+        raise ValueError('the table at the head of a chapter has a row "| **Time** | |"')
+    cells[0]["source"] = head.splitlines(keepends=True)
+
+
+def _set(metadata: dict[str, Any], key: str, value: bool) -> None:
+    metadata.pop(key, None)
+    if value:
+        metadata[key] = True
+
+
+def has_lanes(notebook: dict[str, Any]) -> bool:
+    """Whether a chapter is written in lanes."""
+    return any(re.match(rf"## ({'|'.join(TAGS)})", source_of(c)) for c in notebook["cells"])
+
+
+def showing_lines(cell: Cell) -> int:
+    """How many of the shown lines only assert, print or draw."""
+    if not is_shown(cell) or "exercise" in tags_of(cell):
+        return 0
+    source = source_of(cell)
+    own = source.splitlines()
+    found: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and shows(node.value)):
+            assert node.end_lineno is not None
+            found |= set(range(node.lineno, node.end_lineno + 1))
+    return sum(bool(own[number - 1].strip()) for number in found)
+
+
+def shows(node: ast.expr) -> bool:
+    """Whether an expression is a call that prints or draws."""
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        return isinstance(function.value, ast.Name) and function.value.id in ("figures", "plt")
+    return isinstance(function, ast.Name) and function.id in SHOWING

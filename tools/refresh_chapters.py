@@ -1,0 +1,43 @@
+"""Bring the chapters in step: their exercises with the catalogue, their lanes with what is in them.
+
+    python tools/refresh_chapters.py
+
+Text, stub and solution of an exercise are taken from `annotated_transformer.exercises`; minutes,
+tags and folds follow from the headings (book/_extensions/lanes.py). Stored outputs stay.
+"""
+
+import copy
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "book" / "_extensions"))
+
+import lanes  # noqa: E402
+from annotated_transformer.exercises.catalogue import catalogue  # noqa: E402
+from annotated_transformer.exercises.notebooks import refreshed  # noqa: E402
+
+
+def in_step(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The chapter with exercises, minutes, tags and folds as they have to be."""
+    fresh = refreshed(copy.deepcopy(notebook))
+    if lanes.has_lanes(fresh):
+        lanes.in_step(fresh, {exercise.id: exercise.minutes for exercise in catalogue().values()})
+    return fresh
+
+
+def main() -> None:
+    """Rewrite the chapters that differ, and say which."""
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        now = json.loads(path.read_text(encoding="utf-8"))
+        fresh = in_step(now)
+        if fresh != now:
+            text = json.dumps(fresh, indent=1, ensure_ascii=False, sort_keys=True)
+            path.write_text(text + "\n", encoding="utf-8")
+        print(f"{path.name}: {'refreshed' if fresh != now else 'in step'}")
+
+
+if __name__ == "__main__":
+    main()
