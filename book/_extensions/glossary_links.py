@@ -17,6 +17,8 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+from lane_folds import in_a_lane
+
 # Terms that are everyday words too: "from memory", "the value of n", "without much loss".
 EVERYDAY_WORDS = {"key", "loss", "memory", "scaling", "score", "value"}
 NO_LINK_INSIDE = (
@@ -79,21 +81,13 @@ class GlossaryLinks(SphinxTransform):
         for paragraph in list(self.document.findall(nodes.paragraph)):
             if isinstance(paragraph.parent, nodes.entry):
                 continue  # a cell of a table: often the very place where the word is explained
-            seen = anywhere if _in_a_lane(paragraph) else in_core
+            seen = anywhere if in_a_lane(paragraph) else in_core
             for text in list(paragraph.findall(nodes.Text)):
                 if _may_hold_a_link(text, paragraph):
                     pieces = linked(text.astext(), pattern, seen)
                     anywhere |= seen
                     if len(pieces) > 1 and text.parent is not None:
                         text.parent.replace(text, pieces)
-
-
-def _in_a_lane(node: nodes.Node) -> bool:
-    while node.parent is not None:
-        node = node.parent
-        if isinstance(node, nodes.section) and "lane" in node["classes"]:
-            return True
-    return False
 
 
 def _may_hold_a_link(text: nodes.Text, paragraph: nodes.paragraph) -> bool:

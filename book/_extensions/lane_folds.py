@@ -1,8 +1,8 @@
 """The lanes of a chapter as folds on the site.
 
-The heading of a lane is the summary of its fold. Whatever leads into it (a link, the search, the
-printer) opens it, which is page.js's part; it ends with the way back to the core. Its anchor is its
-result without the minutes, which change.
+The heading of a lane is the summary of its fold. A link into it opens it, and so does the printer,
+which is page.js's part; it ends with the way back to the core. Its anchor is made of the heading of
+the core before it, which stays, and not of minutes and result, which change.
 """
 
 from collections.abc import Iterator
@@ -16,20 +16,35 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from lanes import LANE, TAGS
 
 
+def in_a_lane(node: nodes.Node) -> bool:
+    """Whether it stands in a section that `Lanes` has marked."""
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, nodes.section) and "lane" in node["classes"]:
+            return True
+    return False
+
+
 class Lanes(SphinxTransform):
     """Mark the sections that are lanes."""
 
     default_priority = 390  # before the first use of a term is looked for
 
     def apply(self, **_: Any) -> None:
+        core = ""
         for section in self.document.findall(nodes.section):
-            title = section.next_node(nodes.title)
-            found = LANE.fullmatch(title.astext()) if title is not None else None
-            if found and title is not None and title.parent is section:
-                section["classes"] += ["lane", f"lane-{TAGS[found['name']]}"]
-                anchor = nodes.make_id(f"{found['name']} {found['result']}")
-                section["ids"].insert(0, anchor)
-                self.document.note_explicit_target(section)
+            title = section[0]
+            found = LANE.fullmatch(title.astext())
+            if found is None:
+                core = core if in_a_lane(section) else section["ids"][0]
+                continue
+            lane = TAGS[found["name"]]
+            section["classes"] += ["lane", f"lane-{lane}"]
+            anchor = f"{lane}-{core}"
+            while anchor in self.document.ids:
+                anchor += "-more"
+            section["ids"] = [anchor]
+            self.document.note_explicit_target(section)
 
 
 class LanesAsFolds(SphinxPostTransform):
@@ -58,7 +73,9 @@ def _fold(section: nodes.section) -> None:
     if core is not None:
         link = nodes.reference("", f"Back to the core: {core[0].astext()}", internal=True)
         link["refuri"] = f"#{core['ids'][0]}"
-        section += nodes.paragraph("", "", link, classes=["lane-end"])
+        own = nodes.reference("", "Link to this lane", internal=True)
+        own["refuri"] = f"#{section['ids'][0]}"
+        section += nodes.paragraph("", "", link, nodes.Text(" · "), own, classes=["lane-end"])
     section += _html("</details>")
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from sphinx.application import Sphinx
 
 # On the site a link's or fold's visible words are its name; a label of its own says other ones.
-LABEL = re.compile(r'(<a href="\d\d_\w+\.html"|<summary) aria-label="[^"]*"')
-LINK = re.compile(r'<a xlink:href="(\d\d_\w+)\.ipynb"')
+LABEL = re.compile(r'(<a href="(?:\.\./notebooks/)?\d\d_\w+\.html"|<summary) aria-label="[^"]*"')
+LINK = re.compile(r'<a xlink:href="((?:\.\./notebooks/)?\d\d_\w+)\.ipynb"')
 
 
 def lead_to_pages(app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any) -> None:

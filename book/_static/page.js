@@ -41,20 +41,32 @@
     }
   }
 
-  /* Lanes are folded at first; whatever leads into one opens it: a link, the search, the printer.
-     The switch at the top opens all, on every page and the next time too. */
+  /* Lanes are folded at first; a link into one opens it, and so does the printer. The switch at the
+     top opens all, on every page and the next time too. */
+  const KEY = "annotated-transformer-lanes";
   const lanes = () => Array.from(document.querySelectorAll("details.lane-fold"));
 
+  function targetOf(hash) {
+    try { return hash ? document.getElementById(decodeURIComponent(hash.slice(1))) : null; } catch { return null; }
+  }
+
   function openTarget() {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = targetOf(location.hash);
     if (!target) return;
-    const inside = target.matches(".lane") ? target.querySelector("details") : target;
-    for (let fold = inside.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    let fold = target.matches(".lane") ? target.querySelector("details") : target.closest("details");
+    while (fold) {
+      fold.open = true;
+      fold = fold.parentElement.closest("details");
+    }
     target.scrollIntoView();
   }
 
   function remembered() {
-    try { return localStorage.getItem("lanes") === "everything"; } catch { return false; }
+    try { return localStorage.getItem(KEY) === "everything"; } catch { return false; }
+  }
+
+  function remember(everything) {
+    try { localStorage.setItem(KEY, everything ? "everything" : "core"); } catch { /* not kept */ }
   }
 
   function chooseLanes(everything) {
@@ -62,7 +74,6 @@
     for (const button of document.querySelectorAll(".lane-switch button")) {
       button.setAttribute("aria-pressed", String((button.value === "everything") === everything));
     }
-    try { localStorage.setItem("lanes", everything ? "everything" : "core"); } catch { /* not kept */ }
   }
 
   function offerSwitch() {
@@ -75,7 +86,10 @@
     for (const [value, name] of [["core", "The core"], ["everything", "Everything"]]) {
       const button = document.createElement("button");
       Object.assign(button, { type: "button", value, textContent: name });
-      button.addEventListener("click", () => chooseLanes(value === "everything"));
+      button.addEventListener("click", () => {
+        chooseLanes(value === "everything");
+        remember(value === "everything");
+      });
       group.append(button);
     }
     title.after(group);
@@ -92,6 +106,9 @@
   const later = () => { clearTimeout(waiting); waiting = setTimeout(markScrollable, 100); };
   document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); offerSwitch(); openTarget(); });
   window.addEventListener("hashchange", openTarget);
+  document.addEventListener("click", (event) => { // also where the address stays the same
+    if (event.target.closest('a[href^="#"]')) setTimeout(openTarget);
+  });
   window.addEventListener("beforeprint", printEverything);
   window.addEventListener("load", markScrollable);
   window.addEventListener("resize", later);

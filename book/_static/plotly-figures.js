@@ -143,6 +143,8 @@
     figures.set(container, { text: source.textContent, plot, controls, replay: [], drawn: false, theme: null, queue: Promise.resolve() });
   }
 
+  window.addEventListener("beforeprint", () => figures.forEach((_, container) => draw(container)));
+
   const near = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;

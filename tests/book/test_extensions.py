@@ -7,6 +7,7 @@ import pytest
 from sphinx.errors import ExtensionError
 
 import glossary_links
+import light_pages
 import notebook_links
 from accessible_html import (
     MENDS,
@@ -98,3 +99,25 @@ def test_everyday_words_are_terms_of_the_glossary() -> None:
     for word in glossary_links.EVERYDAY_WORDS:
         assert f"\n{word}\n" in page, f"{word!r} is no term: take it out of EVERYDAY_WORDS"
         assert word not in terms
+
+
+PAGE = (
+    '<script defer src="../_static/scripts/fontawesome.js?digest=1"></script>\n'
+    '<script src="../_static/searchtools.js"></script>\n<script src="../searchindex.js"></script>'
+    '<script>window.MathJax = {"a": {}}</script>\n'
+    '<script async="async" src="../_static/mathjax/tex-mml-chtml.js?v=1"></script><p>Text.</p>'
+)
+
+
+def test_a_page_loads_only_what_it_needs() -> None:
+    found: Counter[str] = Counter()
+    assert light_pages.lightened(PAGE, "index.html", found) == "<p>Text.</p>"
+    assert found == {"Font Awesome": 1, "the search": 2, "MathJax": 1}
+    light_pages.check_all_was_found(found)
+    assert "searchindex" in light_pages.lightened(PAGE, "search.html", found)
+    assert "tex-mml" in light_pages.lightened(f'{PAGE}<p class="math">', "index.html", found)
+
+
+def test_what_is_taken_from_no_page_fails_the_build() -> None:
+    with pytest.raises(ExtensionError, match="Font Awesome: no page loads this"):
+        light_pages.check_all_was_found(Counter({"the search": 1, "MathJax": 1}))

@@ -90,7 +90,7 @@ def test_a_newcomer_who_reads_on_comes_to_chapter_0_before_the_symbols() -> None
     order = [entry["file"] for part in contents["parts"] for entry in part["chapters"]]
     assert order[:2] == ["book/how_to_use", "notebooks/00_start_here"]
     assert ":link: ../notebooks/00_start_here" in read("index")
-    assert read("index").index("## Where to begin") < read("index").index("## What is finished")
+    assert read("index").index("## Where to begin") < read("index").index("**What is missing.**")
 
 
 def test_citations_exist_and_every_work_is_cited_or_listed() -> None:

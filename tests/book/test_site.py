@@ -6,6 +6,7 @@
 import functools
 import gzip
 import http.server
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from browser import HOW_TO_GET_ONE, launch
+from lanes import LANE
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -231,6 +233,36 @@ def test_folds_and_sliders_work_with_keys(browser: Browser, address: str, name: 
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_lanes_open_for_who_is_led_into_them(browser: Browser, address: str, name: str) -> None:
+    notebook = json.loads((ROOT / name.replace(".html", ".ipynb")).read_text("utf-8"))
+    headings = ["".join(cell["source"]).removeprefix("## ") for cell in notebook["cells"]]
+    lanes = [heading for heading in headings if LANE.match(heading)]
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    try:
+        page.goto(f"{address}/{name}")
+        folds = page.locator("details.lane-fold")
+        assert folds.count() == len(lanes)
+        opened = "[...document.querySelectorAll('details.lane-fold')].filter(f => f.open).length"
+        assert page.evaluate(opened) == 0
+        if not lanes:
+            return
+        heading = page.evaluate("document.querySelector('details.lane-fold h3, section.lane').id")
+        page.evaluate(f"location.hash = {heading!r}")
+        page.wait_for_function(f"{opened} === 1")
+        page.evaluate("location.hash = '%E0%A4%A'")  # no name of anything
+        page.get_by_role("button", name="Everything").focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate(opened) == len(lanes)
+        page.goto("about:blank")
+        page.goto(f"{address}/{name}")
+        page.wait_for_function(f"{opened} === {len(lanes)}")
+    finally:
+        context.close()
+
+
+@pytest.mark.browser
 def test_figures_follow_the_page_from_light_to_dark(browser: Browser, address: str) -> None:
     for name in CHAPTERS:
         page = open_page(browser, f"{address}/{name}").page
@@ -261,14 +293,14 @@ def test_search_finds_a_word(browser: Browser, address: str) -> None:
 
 @pytest.mark.browser
 def test_the_first_page_is_light(browser: Browser, address: str) -> None:
-    """What the first view loads stays at about a megabyte as servers send it, compressed."""
+    """What it loads before a touch stays below 400 kB as servers send it, compressed."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     sizes: dict[str, int] = {}
     page.on("response", lambda r: sizes.update({r.url: len(gzip.compress(r.body()))}))
     try:
         page.goto(f"{address}/book/index.html", wait_until="networkidle")
-        assert sum(sizes.values()) < 1_200_000, sizes
+        assert sum(sizes.values()) < 400_000, sizes
     finally:
         context.close()
 

@@ -319,6 +319,19 @@ def question(*correct: bool, feedback: str = "because") -> dict[str, Any]:
     return {"question": "Which & why?", "answers": answers}
 
 
+@pytest.mark.parametrize(
+    ("text", "markup"),
+    [
+        ("d_k = d_model / h", "<i>d</i><sub>k</sub> = <i>d</i><sub>model</sub> / h"),
+        ("sqrt(d_k) < W^O", "√<i>d</i><sub>k</sub> &lt; W<sup>O</sup>"),
+        ("10000^(-8/8), d^2", "10000<sup>−8/8</sup>, d<sup>2</sup>"),
+        ("x.view(2, 8), num_heads, max_positions", "x.view(2, 8), num_heads, max_positions"),
+    ],
+)
+def test_symbols_are_printed_as_in_the_paper(text: str, markup: str) -> None:
+    assert quiz.typeset(text) == markup
+
+
 def test_a_quiz_has_one_right_answer_and_a_word_for_each() -> None:
     assert quiz.checked_questions([question(True, False)])
     with pytest.raises(ValueError, match="Question 2 has 2 right answers"):

@@ -6,6 +6,7 @@ mouse, by touch and from the keyboard, and its output is the same at every run.
 
 import html
 import json
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
@@ -51,13 +52,30 @@ def checked_questions(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any
     return list(questions)
 
 
+SYMBOLS = (
+    (r"\bsqrt\((\w+)\)", r"√\1"),
+    (r"\bsqrt\(", "√("),
+    (r"\b([a-zA-Z])_(model|ff|k|v|q|i|j)\b", r"<i>\1</i><sub>\2</sub>"),
+    (r"\b([a-zA-Z]|\d+)\^(\w+)\b", r"\1<sup>\2</sup>"),
+    (r"\b([a-zA-Z]|\d+)\^\(([^()]+)\)", r"\1<sup>\2</sup>"),
+)
+
+
+def typeset(text: str) -> str:
+    """Plain text as HTML, with symbols such as d_k, W^O and sqrt(d_k) as the paper prints them."""
+    text = html.escape(text, quote=False)
+    for pattern, printed in SYMBOLS:
+        text = re.sub(pattern, printed, text)
+    return text.replace("<sup>-", "<sup>−")
+
+
 def _option(answer: dict[str, Any], group: str) -> str:
     state, verdict = ("right", "✓ Right.") if answer["correct"] else ("wrong", "✗ Not this one.")
     # One name for all options of a question: opening one closes the others.
     return (
         f'<details class="at-{state}" name="{group}">'
-        f"<summary>{html.escape(answer['answer'], quote=False)}</summary>"
-        f"<div><strong>{verdict}</strong> {html.escape(answer['feedback'], quote=False)}</div>"
+        f"<summary>{typeset(answer['answer'])}</summary>"
+        f"<div><strong>{verdict}</strong> {typeset(answer['feedback'])}</div>"
         "</details>"
     )
 
@@ -66,7 +84,7 @@ def quiz_markup(questions: Sequence[dict[str, Any]]) -> str:
     """The questions as HTML, each a group of folds."""
     parts = [STYLE]
     for number, question in enumerate(checked_questions(questions), start=1):
-        text = html.escape(question["question"], quote=False)
+        text = typeset(question["question"])
         options = "".join(_option(answer, f"at-quiz-{number}") for answer in question["answers"])
         parts.append(
             f'<div class="at-quiz" role="group" aria-label="Question {number}">'

@@ -1,0 +1,68 @@
+"""What the front page says of its hero is what the model does."""
+
+import json
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+import front_page
+from annotated_transformer.data import TRAVELLING_SENTENCE
+from annotated_transformer.evidence.ledger.facts import load_facts
+
+INDEX = Path(__file__).resolve().parents[2] / "book" / "index.md"
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, object]:
+    return front_page.sentence_steps()
+
+
+def test_of_every_piece_but_one_it_is_sure(data) -> None:
+    wrong = front_page.wrong_step(data)
+    for number, step in enumerate(data["steps"]):
+        (first, share), (second, other), _ = step["likeliest"]
+        assert sum(step["weights"]) == pytest.approx(1, abs=0.01)
+        assert len(step["weights"]) == len(data["source"])
+        if number == wrong:
+            assert second == step["next"]
+            assert share - other < 0.05
+        else:
+            assert first == step["next"]
+            assert share > 0.85
+    assert "of every piece but one it is sure" in INDEX.read_text("utf-8")
+
+
+def test_greedy_search_gets_it_wrong_and_beam_search_does_not(data) -> None:
+    assert data["greedy"] != TRAVELLING_SENTENCE.target == data["beam"]
+    said = data["steps"][front_page.wrong_step(data)]["likeliest"][0][0]
+    assert front_page.piece_text(said) in data["greedy"]
+
+
+def test_the_still_picture_tells_the_same_story(data) -> None:
+    page = BeautifulSoup(front_page.hero_markup(data), "lxml")
+    at = front_page.wrong_step(data)
+    assert page.input["value"] == str(at + 1)
+    shares = [float(tag.text) for tag in page.select(".hero-share")]
+    assert shares == [round(share, 2) for _, share in data["steps"][at]["likeliest"]]
+    assert data["greedy"] in page.text
+    assert json.loads(page.script.text)["at"] == at
+    assert len(page.select(".hero-piece")) == len(data["source"])
+
+
+def test_the_card_names_the_mistake() -> None:
+    text = BeautifulSoup(front_page.failing_card(), "lxml").text
+    assert "divided by d - 1" in text
+
+
+def test_all_facts_are_counted() -> None:
+    page = BeautifulSoup(front_page.proof(), "lxml")
+    assert page.p.b.text == str(len(load_facts()))
+    assert sum(int(tag.text) for tag in page.select("li b")) == len(load_facts())
+
+
+def test_the_four_beliefs_are_the_papers_numbers() -> None:
+    says = " ".join(f"{fact.says} {fact.note}" for fact in load_facts().values())
+    for number in ("25.8", "27.3", "3.5 days", "12 hours"):
+        assert number in says
+        assert number in INDEX.read_text("utf-8")
