@@ -6,7 +6,6 @@ Text, stub and solution of an exercise are taken from `annotated_transformer.exe
 tags and folds follow from the headings (book/_extensions/lanes.py). Stored outputs stay.
 """
 
-import copy
 import json
 import sys
 from pathlib import Path
@@ -16,15 +15,15 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "book" / "_extensions"))
 
 import lanes  # noqa: E402
-from annotated_transformer.exercises.catalogue import catalogue  # noqa: E402
+from annotated_transformer.exercises.catalogue import minutes_of_exercises  # noqa: E402
 from annotated_transformer.exercises.notebooks import refreshed  # noqa: E402
 
 
 def in_step(notebook: dict[str, Any]) -> dict[str, Any]:
     """The chapter with exercises, minutes, tags and folds as they have to be."""
-    fresh = refreshed(copy.deepcopy(notebook))
+    fresh = refreshed(notebook)
     if lanes.has_lanes(fresh):
-        lanes.in_step(fresh, {exercise.id: exercise.minutes for exercise in catalogue().values()})
+        lanes.write_lanes(fresh, minutes_of_exercises())
     return fresh
 
 

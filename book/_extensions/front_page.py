@@ -8,7 +8,6 @@ failing, as the check answers it. `proof`: what the ledger has done about the pa
 
 import html
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,9 @@ from sphinx.util.docutils import SphinxDirective
 import lanes
 from annotated_transformer.data import TRAVELLING_SENTENCE
 from annotated_transformer.evaluation.translation import source_ids, translate_sentences
-from annotated_transformer.evidence.ledger.rows import Treatment
+from annotated_transformer.evidence.ledger.rows import Treatment, facts_by_treatment
 from annotated_transformer.evidence.ledger.rows_experiments import all_rows
-from annotated_transformer.exercises.catalogue import catalogue, find
+from annotated_transformer.exercises.catalogue import find, minutes_of_exercises
 from annotated_transformer.exercises.grader.grading import grade_exercise
 from annotated_transformer.exercises.reports.card import report_card
 from annotated_transformer.figures.architecture import architecture_markup
@@ -135,9 +134,7 @@ def failing_card() -> str:
 
 def proof() -> str:
     """How many of the paper's facts are treated in which way, as a bar and in words."""
-    counts: Counter[Treatment] = Counter()
-    for row in all_rows():
-        counts[row.treatment] += len(row.facts)
+    counts = facts_by_treatment(all_rows())
     bar = "".join(
         f'<span class="proof-{kind.name.lower()}" style="flex-grow:{counts[kind]}"></span>'
         for kind in Treatment
@@ -156,7 +153,7 @@ def proof() -> str:
 
 def reading_times() -> str:
     """The chapters that are written in lanes, with the minutes of core and of everything."""
-    exercises = {exercise.id: exercise.minutes for exercise in catalogue().values()}
+    exercises = minutes_of_exercises()
     rows = []
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -181,7 +178,7 @@ class _Made(SphinxDirective):
 def setup(app: Sphinx) -> dict[str, bool]:
     made: dict[str, Callable[[], str]] = {
         "hero": lambda: hero_markup(sentence_steps()),
-        "architecture": lambda: architecture_markup().replace('href="', 'href="../notebooks/'),
+        "architecture": lambda: architecture_markup(folder="../notebooks/"),
         "failing-card": failing_card,
         "proof": proof,
         "reading-times": reading_times,

@@ -61,12 +61,9 @@ class LanesAsFolds(SphinxPostTransform):
 
 def _fold(section: nodes.section) -> None:
     title = section[0]
-    said = LANE.fullmatch(title.astext())
-    text = title[0]
-    assert said is not None
-    label = f"{said['name']} · {said['minutes']} min"
-    rest = nodes.Text(text.astext().removeprefix(f"{label} · "))
-    title[0:1] = [nodes.inline("", label, classes=["lane-label"]), nodes.Text(" "), rest]
+    lane, minutes, result = title[0].astext().split(" · ", 2)  # what follows may be a formula
+    label = nodes.inline("", f"{lane} · {minutes}", classes=["lane-label"])
+    title[0:1] = [label, nodes.Text(" "), nodes.Text(result)]
     section.insert(0, _html('<details class="lane-fold"><summary>'))
     section.insert(2, _html("</summary>"))
     core = next((s for s in _following(section) if "lane" not in s["classes"]), None)

@@ -9,7 +9,6 @@ So JupyterLab and Colab fold it by themselves; on the site `lane_folds` does.
 `tools/refresh_chapters.py` writes minutes and tags.
 """
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ LANE = re.compile(r"(?P<name>Evidence|Going deeper) · (?P<minutes>\d+) min · (
 WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 25
 HIDDEN = {"setup", "remove-cell", "remove-input", "hide-cell", "hide-input"}
-SHOWING = {"print", "show", "display"}  # calls that put something on the page
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ def times(cells: Sequence[Cell], exercises: dict[str, int]) -> tuple[int, int, i
     return round(core), round(core + evidence), round(core + evidence + deeper)
 
 
-def in_step(notebook: dict[str, Any], exercises: dict[str, int]) -> None:
+def write_lanes(notebook: dict[str, Any], exercises: dict[str, int]) -> None:
     """Write the minutes into headings and head, and the tags and folds into the cells."""
     cells = notebook["cells"]
     for section in sections(cells):
@@ -174,27 +172,3 @@ def _set(metadata: dict[str, Any], key: str, value: bool) -> None:
 def has_lanes(notebook: dict[str, Any]) -> bool:
     """Whether a chapter is written in lanes."""
     return any(re.match(rf"## ({'|'.join(TAGS)})", source_of(c)) for c in notebook["cells"])
-
-
-def showing_lines(cell: Cell) -> int:
-    """How many of the shown lines only assert, print or draw."""
-    if not is_shown(cell) or "exercise" in tags_of(cell):
-        return 0
-    source = source_of(cell)
-    own = source.splitlines()
-    found: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and shows(node.value)):
-            assert node.end_lineno is not None
-            found |= set(range(node.lineno, node.end_lineno + 1))
-    return sum(bool(own[number - 1].strip()) for number in found)
-
-
-def shows(node: ast.expr) -> bool:
-    """Whether an expression is a call that prints or draws."""
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    if isinstance(function, ast.Attribute):
-        return isinstance(function.value, ast.Name) and function.value.id in ("figures", "plt")
-    return isinstance(function, ast.Name) and function.id in SHOWING

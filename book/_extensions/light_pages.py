@@ -27,8 +27,8 @@ NOT_NEEDED = {
 
 def lightened(page: str, name: str, found: Counter[str]) -> str:
     """A page without what it does not need; each that was found is counted."""
+    wanted = {"the search": name == "search.html", "MathJax": 'class="math' in page}
     for what, pattern in NOT_NEEDED.items():
-        wanted = {"the search": name == "search.html", "MathJax": 'class="math' in page}
         if not wanted.get(what, False):
             page, number = pattern.subn("", page)
             found[what] += number

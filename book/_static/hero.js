@@ -17,17 +17,13 @@
     part("output").textContent = range.value;
     hero.querySelectorAll(".hero-piece").forEach((piece, place) => piece.style.setProperty("--weight", step.weights[place]));
     part(".hero-written").textContent = joined(data.target.slice(0, at));
-    part(".hero-likeliest").replaceChildren(...step.likeliest.map(([piece, share]) => {
-      const row = document.createElement("li");
-      for (const [name, content] of [["word", text(piece)], ["bar", ""], ["share", share.toFixed(2)]]) {
-        const cell = document.createElement("span");
-        cell.className = `hero-${name}`;
-        cell.textContent = content;
-        row.append(cell);
-      }
-      row.children[1].style.setProperty("--share", share);
-      return row;
-    }));
+    hero.querySelectorAll(".hero-likeliest li").forEach((row, place) => {
+      const [piece, share] = step.likeliest[place];
+      const [word, bar, number] = row.children;
+      word.textContent = text(piece);
+      bar.style.setProperty("--share", share);
+      number.textContent = share.toFixed(2);
+    });
     range.setAttribute("aria-valuetext", `${range.value}: ${text(step.next)}`);
     const seen = step.weights.indexOf(Math.max(...step.weights));
     if (at === data.at) part(".hero-says").innerHTML = atFirst;

@@ -1,10 +1,10 @@
 """The lanes of the chapters: in order, in step, the core short, alone, and not full of prints."""
 
+import ast
 import builtins
 import copy
 import dis
 import itertools
-import json
 import re
 import types
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_notebooks import nbval
+from test_notebooks import nbval, read
 
 import lanes
-from annotated_transformer.exercises.catalogue import catalogue
+from annotated_transformer.exercises.catalogue import minutes_of_exercises
 from refresh_chapters import in_step
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,18 +23,10 @@ NOT_YET = {  # chapters that are not written in lanes yet
     *("01_why_attention", "07_data", "10_base_model", "12_ablations", "13_complexity"),
 }
 ALL = sorted((ROOT / "notebooks").glob("*.ipynb"))
-CHAPTERS = [path for path in ALL if lanes.has_lanes(json.loads(path.read_text(encoding="utf-8")))]
+CHAPTERS = [path for path in ALL if lanes.has_lanes(read(path))]
 WITHOUT_EXERCISES = {"01_why_attention", "10_base_model"}
 FIRST, LAST = "A question first", ["Quiz", "Checklist"]
 OLD_ANCHORS = ROOT / "tests" / "book" / "old_anchors.json"
-
-
-def read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def exercises() -> dict[str, int]:
-    return {exercise.id: exercise.minutes for exercise in catalogue().values()}
 
 
 @pytest.fixture(params=CHAPTERS, ids=lambda path: path.stem)
@@ -60,7 +52,7 @@ def test_the_core_takes_twenty_minutes_and_has_all_that_a_chapter_needs(chapter:
     everything = [section.heading for section in found]
     assert everything[1] == headings[1] == FIRST
     assert everything[-2:] == headings[-2:] == LAST
-    time = sum(lanes.minutes(section.cells, exercises()) for section in core)
+    time = sum(lanes.minutes(section.cells, minutes_of_exercises()) for section in core)
     assert 20 <= round(time) <= 25, f"the core takes {time:.1f} minutes"
     tags = [tag for section in core for cell in section.cells for tag in lanes.tags_of(cell)]
     assert tags.count("exercise") == (chapter.stem not in WITHOUT_EXERCISES)
@@ -82,11 +74,38 @@ def test_what_to_see_is_said_in_sixty_words(chapter: Path) -> None:
                 assert lanes.words(block) <= 63, block  # three of them are its name
 
 
+SHOWING = {"print", "show", "display"}  # calls that put something on the page
+
+
+def showing_lines(cell: dict[str, Any]) -> int:
+    """How many of the shown lines only assert, print or draw."""
+    if not lanes.is_shown(cell) or "exercise" in lanes.tags_of(cell):
+        return 0
+    source = lanes.source_of(cell)
+    own = source.splitlines()
+    found: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and shows(node.value)):
+            assert node.end_lineno is not None
+            found |= set(range(node.lineno, node.end_lineno + 1))
+    return sum(bool(own[number - 1].strip()) for number in found)
+
+
+def shows(node: ast.expr) -> bool:
+    """Whether an expression is a call that prints or draws."""
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        return isinstance(function.value, ast.Name) and function.value.id in ("figures", "plt")
+    return isinstance(function, ast.Name) and function.id in SHOWING
+
+
 def test_little_of_the_code_of_the_core_only_prints_or_asserts(chapter: Path) -> None:
     core = [s for s in lanes.sections(read(chapter)["cells"]) if s.lane == lanes.CORE]
     cells = [cell for section in core for cell in section.cells]
     shown = sum(len(lanes.lines(cell)) for cell in cells)
-    showing = sum(lanes.showing_lines(cell) for cell in cells)
+    showing = sum(showing_lines(cell) for cell in cells)
     assert showing <= 0.08 * shown, f"{showing} of {shown} lines"
 
 
@@ -220,9 +239,9 @@ def test_lanes_are_written_and_stay_as_they_are() -> None:
             markdown("word " * 400),
         ]
     }
-    lanes.in_step(chapter, {})
+    lanes.write_lanes(chapter, {})
     once = copy.deepcopy(chapter)
-    lanes.in_step(chapter, {})
+    lanes.write_lanes(chapter, {})
     assert once == chapter
     _, heading, text, cell, core, _ = chapter["cells"]
     assert lanes.source_of(heading) == "## Evidence · 3 min · It holds"
@@ -259,8 +278,8 @@ def test_a_poor_heading_is_refused(poor: str) -> None:
     ],
 )
 def test_which_lines_only_show(source: str, lines: int) -> None:
-    assert lanes.showing_lines(code(source)) == lines
-    assert lanes.showing_lines(code(source, "hide-input")) == 0
+    assert showing_lines(code(source)) == lines
+    assert showing_lines(code(source, "hide-input")) == 0
 
 
 # --- old links ------------------------------------------------------------------------------------

@@ -1,26 +1,19 @@
 """The numbers that a chapter's prose says are those that its cells print, the paper or a record."""
 
-import copy
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from test_lanes import CHAPTERS
+from test_notebooks import read
 
 from numbers_in_prose import strays
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def cells_of(path: Path) -> list[dict[str, Any]]:
-    cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return cells
-
-
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_every_number_is_held(chapter: Path) -> None:
-    found = [f"{stray.number}: {stray.around}" for stray in strays(cells_of(chapter), ROOT)]
+    found = [f"{stray.number}: {stray.around}" for stray in strays(read(chapter)["cells"], ROOT)]
     assert not found, (
         "held by no output beside it, rounded as it is written, and not by the paper; if a file of "
         'this repository holds it, say so in the cell\'s metadata, "numbers": {"0.75": "FILE"}'
@@ -28,7 +21,7 @@ def test_every_number_is_held(chapter: Path) -> None:
 
 
 def test_a_number_that_the_cell_rounds_otherwise_is_found() -> None:
-    cells = copy.deepcopy(cells_of(ROOT / "notebooks" / "03_multi_head.ipynb"))
+    cells = read(ROOT / "notebooks" / "03_multi_head.ipynb")["cells"]
     assert not [*strays(cells, ROOT)]
     text = next(c for c in cells if "4.91 against 4.92" in "".join(c["source"]))
     text["source"] = ["".join(text["source"]).replace("4.91 against", "4.93 against")]

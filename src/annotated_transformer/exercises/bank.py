@@ -35,7 +35,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -311,11 +311,16 @@ def _taken(entry: _Entry, within: tuple[Path, ...]) -> tuple[list[_Preamble], li
         if elsewhere or (not one.code and left_out & {*one.others}):
             left_out.add(one.name)
         if one.name not in left_out:
-            place = f"{entry.place} ({one.place})"
             others = () if one.code else tuple(f"{prefix}{name}" for name in one.others)
-            opening = f"{entry.said} {one.opening}".strip()
             taken.append(
-                _Entry(place, f"{prefix}{one.name}", others, one.code, said[one.name], opening)
+                replace(
+                    one,
+                    place=f"{entry.place} ({one.place})",
+                    name=f"{prefix}{one.name}",
+                    others=others,
+                    said=said[one.name],
+                    opening=f"{entry.said} {one.opening}".strip(),
+                )
             )
     return preambles, taken
 

@@ -65,6 +65,11 @@ def catalogue() -> dict[str, Exercise]:
     return {name: exercise for topic in CHAPTER_OF for name, exercise in of_topic(topic).items()}
 
 
+def minutes_of_exercises() -> dict[str, int]:
+    """How long each exercise takes, by its id."""
+    return {exercise.id: exercise.minutes for exercise in catalogue().values()}
+
+
 def ids() -> list[str]:
     """The ids of all exercises in the order of the book."""
     return list(catalogue())

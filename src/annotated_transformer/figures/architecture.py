@@ -167,8 +167,13 @@ def show_architecture(here: str | None = None) -> dict[str, list[str]]:
     return by_chapter
 
 
-def architecture_markup(here: str | None = None) -> str:
-    """The drawing as HTML: a style sheet and one SVG."""
+def architecture_markup(here: str | None = None, folder: str = "") -> str:
+    """The drawing as HTML: a style sheet and one SVG.
+
+    Args:
+        here: the chapter that shows it.
+        folder: where the chapters lie from the page that shows it, such as "../notebooks/".
+    """
     parts = [
         STYLE,
         '<div class="at-model">',
@@ -190,11 +195,11 @@ def architecture_markup(here: str | None = None) -> str:
         '<text class="at-note" x="348" y="148">N = 6 layers</text>',
         '<text class="at-note" x="300" y="13">probabilities of the next token</text>',
     ]
-    parts += [_box(box, box.chapter == here) for box in BOXES]
+    parts += [_box(box, box.chapter == here, folder) for box in BOXES]
     return "".join([*parts, "</svg></div>"])
 
 
-def _box(box: Box, is_here: bool) -> str:
+def _box(box: Box, is_here: bool, folder: str) -> str:
     side = ("encoder", "decoder")[box.column]
     name = " ".join(box.lines)
     spoken = html.escape(f"{name}, {side}, {TITLES[box.chapter]}. {box.does}", quote=True)
@@ -205,7 +210,7 @@ def _box(box: Box, is_here: bool) -> str:
     )
     here = ' class="at-here"' if is_here else ""
     return (  # xlink: JupyterLab takes a plain href for HTML's, and fails on it
-        f'<a xlink:href="{box.chapter}.ipynb" aria-label="{spoken}"{here} '
+        f'<a xlink:href="{folder}{box.chapter}.ipynb" aria-label="{spoken}"{here} '
         f'style="--at-box:var(--at-{box.role})"><title>{spoken}</title>'
         f'<rect x="{box.x}" y="{box.y}" width="{BOX_WIDTH}" height="{box.height}" rx="6"/>'
         f"{lines}</a>"

@@ -1,7 +1,6 @@
 """book/ledger.md: the ledger as a page, made from rows, findings, cells and recorded runs."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from annotated_transformer.evidence.ledger.cells import LedgerCell
@@ -13,6 +12,7 @@ from annotated_transformer.evidence.ledger.rows import (
     Finding,
     Row,
     Treatment,
+    facts_by_treatment,
 )
 from annotated_transformer.evidence.ledger.run_page import (
     RUN_PAGE,
@@ -75,9 +75,7 @@ def make_ledger_page(
 
 def _legend(rows: Iterable[Row]) -> str:
     """Each treatment, how many facts have it, and what it means."""
-    counts: Counter[Treatment] = Counter()
-    for row in rows:
-        counts[row.treatment] += len(row.facts)
+    counts = facts_by_treatment(rows)
     return "\n".join(
         f"- **{treatment.value}**, {counts[treatment]} facts: {EXPLANATIONS[treatment]}."
         for treatment in Treatment

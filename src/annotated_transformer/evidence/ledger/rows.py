@@ -1,6 +1,7 @@
 """What a row of the ledger is: one or more facts of the paper, and what we did about them."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -60,6 +61,14 @@ class Row:
     missing: str = ""
     test: str = ""
     nearest_runs: bool = False
+
+
+def facts_by_treatment(rows: Iterable[Row]) -> Counter[Treatment]:
+    """How many facts each treatment has."""
+    counts: Counter[Treatment] = Counter()
+    for row in rows:
+        counts[row.treatment] += len(row.facts)
+    return counts
 
 
 @dataclass(frozen=True)
