@@ -124,5 +124,7 @@ def test_both_are_named(number: int, exercises: int, pairs: int) -> None:
     assert true / found >= 0.95
     assert complete / found >= 0.85
     assert false / found <= (0.02 if number > 2 else 0.05), "of a few one more is a lot"
-    assert statistics.median(seconds) < 1
-    assert max(seconds) < 5
+    # `make test` has other tests beside this one on machines of every speed: 6.7 s were seen there.
+    slack = 1 if number > 2 else 2
+    assert statistics.median(seconds) < slack
+    assert max(seconds) < 5 * slack
