@@ -29,11 +29,9 @@ def workload() -> Workload:
     return Workload(config, invented_pairs(2_000, config), max_tokens=2_048, steps=2)
 
 
-def gradients(
-    workload: Workload, device: torch.device, name: str = "graph", **changes: Any
-) -> list[Tensor]:
-    """Of batches 0, 1 and 0 again, all weights in one; of a rung, but for the changes."""
-    steps = RungSteps(replace(RUNGS[name], **changes), workload, device)
+def gradients(workload: Workload, device: torch.device, **changes: Any) -> list[Tensor]:
+    """Of batches 0, 1 and 0 again, all weights in one; of the rung "graph", but for the changes."""
+    steps = RungSteps(replace(RUNGS["graph"], **changes), workload, device)
     found = []
     for number in (0, 1, 0):
         steps.model.zero_grad()
@@ -52,19 +50,13 @@ def distances(ours: list[Tensor], theirs: list[Tensor]) -> list[float]:
 
 def test_a_recorded_step_has_the_gradient_of_the_cpu(workload: Workload) -> None:
     plain = {"bf16": False, "compiled": False}
-    on_cpu = gradients(workload, CPU, recording=None, **plain)
-    assert max(distances(gradients(workload, CUDA, recording=None, **plain), on_cpu)) < 1e-3
+    on_cpu = gradients(workload, CPU, recording=False, **plain)
+    assert max(distances(gradients(workload, CUDA, recording=False, **plain), on_cpu)) < 1e-3
     recorded = gradients(workload, CUDA, **plain)
     assert max(distances(recorded, on_cpu)) < 1e-3
     assert torch.equal(recorded[0], recorded[2])  # a replay leaves nothing behind
     assert max(distances(gradients(workload, CUDA, compiled=False), on_cpu)) < 0.05  # bfloat16
-    for name in ("graph", "softmax", "weights"):
-        assert max(distances(gradients(workload, CUDA, name), on_cpu)) < 0.05
-
-
-def test_weights_in_16_bits_give_the_numbers_of_autocast(workload: Workload) -> None:
-    rounded, autocast = (gradients(workload, CUDA, name) for name in ("weights", "softmax"))
-    assert max(distances(rounded, autocast)) < 1e-3  # sums of other orders are all that is allowed
+    assert max(distances(gradients(workload, CUDA), on_cpu)) < 0.05
 
 
 def test_a_recorded_step_draws_new_dropout_each_time(workload: Workload) -> None:

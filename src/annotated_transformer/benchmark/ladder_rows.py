@@ -63,6 +63,13 @@ def recorded_kernels(name: str = "h200_base") -> tuple[float, list[tuple[str, fl
     return found["step_milliseconds"], [(k, ms, times) for k, ms, times in found["kernels"]]
 
 
+def recorded_loss_curves(name: str = "h200") -> dict[str, list[float]]:
+    """The loss of each step, in nats a token, of the plain path twice and of the fast path."""
+    found = json.loads((RECORDED / f"{name}_loss_curves.json").read_text("utf-8"))
+    curves: dict[str, list[float]] = found["curves"]
+    return curves
+
+
 def append_row(out: Path | None, row: Row) -> None:
     """Write a row on a line of its own and see it onto the disk."""
     if out is None:

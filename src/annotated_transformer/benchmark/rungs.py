@@ -18,7 +18,6 @@ from annotated_transformer.benchmark.counting import (
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Batch, EncodedSplit, make_batch
 from annotated_transformer.errors import CallError
-from annotated_transformer.fast.graphs import AS_MEASURED, Recording
 from annotated_transformer.training.gradients import StepGradients
 from annotated_transformer.training.label_smoothing import label_smoothing_loss, loss_chunk
 from annotated_transformer.training.planning import PlanRule
@@ -53,7 +52,7 @@ class Rung:
         parts: batches whose gradients make the step.
         compiled: each layer and the embeddings by torch.compile, on a GPU with a fused ReLU.
         shared_rows: several sentences in a row of a batch, so that all have one shape.
-        recording: how the gradient of a step is recorded as one CUDA graph; None: it is not.
+        recording: the gradient of a step as one CUDA graph.
     """
 
     name: str
@@ -67,13 +66,13 @@ class Rung:
     parts: int = 1
     compiled: bool = False
     shared_rows: bool = False
-    recording: Recording | None = None
+    recording: bool = False
 
 
 def rungs_on(device: torch.device) -> list[Rung]:
     """The ladder, each rung the one before with one change; "parts" stands aside of it.
 
-    CUDA graphs exist on a GPU only, and with them the last three rungs.
+    CUDA graphs exist on a GPU only, and with them the last rung.
     """
     plain = Rung("plain", "float32, Equation 1 in separate operations, all logits, plain Adam")
     bf16 = replace(plain, name="bf16", says="matrix products in bfloat16", bf16=True)
@@ -91,21 +90,9 @@ def rungs_on(device: torch.device) -> list[Rung]:
     )
     shared = replace(ahead, name="shared", says="sentences share rows: one shape", shared_rows=True)
     compiled = replace(shared, name="compile", says="torch.compile", compiled=True)
-    graph = replace(compiled, name="graph", says="one CUDA graph a step", recording=AS_MEASURED)
-    softmax = replace(
-        graph,
-        name="softmax",
-        says="the vocabulary's softmax compiled",
-        recording=Recording(compiled_softmax=True),
-    )
-    weights = replace(
-        softmax,
-        name="weights",
-        says="weights in 16 bits as well",
-        recording=Recording(compiled_softmax=True, rounded_weights=True),
-    )
+    graph = replace(compiled, name="graph", says="one CUDA graph a step", recording=True)
     ladder = [plain, bf16, attention, fused, length, loss, ahead, parts, shared, compiled]
-    return [*ladder, graph, softmax, weights] if device.type == "cuda" else ladder
+    return [*ladder, graph] if device.type == "cuda" else ladder
 
 
 def plain_attend(

@@ -189,7 +189,9 @@ def measure_training(
             peak: dict[str, float] = {one: ours.peak(one) for one in precisions}
             done = Round(together(turns[ours]), together(turns[theirs]), peak)
             found.setdefault(key_of(entry), []).append(done)
-            progress(f"{preset}, {entry.name} in {entry.precision}", number + 1, rounds)
+            ratio = done.ours.rate / done.theirs.rate  # said at once: a lent machine may be gone
+            what = f"{preset}, {entry.name} in {entry.precision}, this package {ratio:.2f} times"
+            progress(what, number + 1, rounds)
             if stopped:
                 return
 

@@ -15,5 +15,4 @@ Chosen by training, whose settings name them:
     memory           freed memory stays with the process: `keep_freed_memory()`
     shared_rows      several sentences in a row of a batch, all batches of one shape
     graphs           on a GPU, a step recorded once and replayed
-    rounded_weights  on a GPU, the layers' weights in 16 bits as well
 """

@@ -6,13 +6,11 @@ where every batch has the same shape, as batches in shared rows have.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 
-from annotated_transformer.fast.rounded_weights import RoundedWeights
 from annotated_transformer.fast.shared_rows import SharedRowBatch
 from annotated_transformer.transformer import Transformer
 
@@ -34,25 +32,6 @@ def attention_for_one_shape(width: int) -> Iterator[None]:
         torch.backends.cuda.enable_cudnn_sdp(before)
 
 
-@dataclass(frozen=True)
-class Recording:
-    """What is changed in a step that is recorded.
-
-    Neither change has been run on a GPU yet, so neither is made by default.
-
-    Attributes:
-        compiled_softmax: the softmax over the vocabulary by torch.compile
-            (`label_smoothing.softmax_less_answers`).
-        rounded_weights: the layers' weights are held in bfloat16 as well (`rounded_weights`).
-    """
-
-    compiled_softmax: bool = False
-    rounded_weights: bool = False
-
-
-AS_MEASURED = Recording()  # on the H200 whose ladder comes with the package
-
-
 class RecordedGradients:
     """Loss and gradient of batches in shared rows, by a CUDA graph.
 
@@ -61,14 +40,10 @@ class RecordedGradients:
     Args:
         model: on a GPU. Training mode and precision are recorded as they are.
         loss_of: the loss of a batch, summed over its tokens: a scalar.
-        in_16_bits: the layers' weights are held in bfloat16 as well.
     """
 
-    def __init__(
-        self, model: Transformer, loss_of: Callable[[SharedRowBatch], Tensor], in_16_bits: bool
-    ) -> None:
+    def __init__(self, model: Transformer, loss_of: Callable[[SharedRowBatch], Tensor]) -> None:
         self.model, self.loss_of = model, loss_of
-        self.weights = RoundedWeights(model) if in_16_bits else None
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self._graph: torch.cuda.CUDAGraph | None = None
         self._gradients: list[Tensor | None] = []
@@ -123,9 +98,6 @@ class RecordedGradients:
     def _pass(self, batch: SharedRowBatch, scale: Tensor) -> Tensor:
         for parameter in self.parameters:
             parameter.grad = None
-        with nullcontext() if self.weights is None else self.weights.in_place():
-            loss = self.loss_of(batch)
-            (loss * scale).backward()  # type: ignore[no-untyped-call]
-        if self.weights is not None:
-            self.weights.turn_gradients()
+        loss = self.loss_of(batch)
+        (loss * scale).backward()  # type: ignore[no-untyped-call]
         return loss.detach()

@@ -11,7 +11,7 @@ from functools import partial
 from torch import Tensor
 
 from annotated_transformer.data import EncodedSplit
-from annotated_transformer.fast.graphs import AS_MEASURED, RecordedGradients, Recording
+from annotated_transformer.fast.graphs import RecordedGradients
 from annotated_transformer.fast.shared_rows import SharedRowBatch
 from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.planning import PlanRule
@@ -34,8 +34,8 @@ class StepGradients:
         longest: of all sentences, as model positions.
         parts_of_one: how many batches of a step each process takes, at most.
         ahead: whether announced batches are made by a second thread; None: on a GPU only.
-        recording: how a step is recorded, to be replayed; on a GPU, where sentences share rows and
-            a step is one batch. None: it is not.
+        recording: whether a step is recorded, to be replayed; on a GPU, where sentences share rows
+            and a step is one batch.
         packed: as in `start_gradients`.
 
     Attributes:
@@ -54,7 +54,7 @@ class StepGradients:
         *,
         parts_of_one: int = 1,
         ahead: bool | None = None,
-        recording: Recording | None = AS_MEASURED,
+        recording: bool = True,
         packed: bool | None = None,
     ) -> None:
         self.model, self.settings, self.packed = model, settings, packed
@@ -63,8 +63,8 @@ class StepGradients:
         ahead = on_gpu if ahead is None else ahead
         self.loader = Loader(model.config.pad_id, model.device, ahead, self.rule.shape)
         self.recorded: RecordedGradients | None = None
-        if recording is not None and on_gpu and settings.share_rows and parts_of_one == 1:
-            self.recorded = recorded_gradients(model, settings, recording)
+        if recording and on_gpu and settings.share_rows and parts_of_one == 1:
+            self.recorded = RecordedGradients(model, partial(batch_loss, model, settings))
 
     def start(self, split: EncodedSplit, parts: Sequence[Part], target_tokens: int) -> list[Tensor]:
         """Make the gradient of a step's parts the model's; a GPU may still be at work afterwards.
@@ -99,13 +99,3 @@ class StepGradients:
     def close(self) -> None:
         """End the thread that makes batches."""
         self.loader.close()
-
-
-def recorded_gradients(
-    model: Transformer, settings: TrainingConfig, recording: Recording = AS_MEASURED
-) -> RecordedGradients:
-    """The recording of a run's step. It can be replayed on a GPU."""
-    softmax = recording.compiled_softmax
-    loss_of = partial(batch_loss, model, settings, compiled_softmax=softmax)
-    in_16_bits = recording.rounded_weights and settings.precision == "bf16"
-    return RecordedGradients(model, loss_of, in_16_bits)

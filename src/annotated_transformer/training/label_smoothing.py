@@ -5,8 +5,6 @@ Two functions compute the same loss. `label_smoothing_loss` is written to be rea
 in, and never holds the logits of more than a part of the positions. A test holds them together.
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import torch
@@ -54,15 +52,13 @@ def projected_label_smoothing_loss(
     chunk: int | None = None,
     r_drop: float = 0.0,
     real: Tensor | None = None,
-    compiled_softmax: bool = False,
 ) -> Tensor:
     """The label smoothing loss of `hidden @ weight.T`, chunk by chunk.
 
     The gradient of each chunk is made while its logits are at hand, so the whole (rows, V) matrix
     never exists. The products run in the precision of `hidden`. The softmax is computed in float32
-    and rounded to that precision; with R-Drop, with an epsilon below 1/16, and where it is
-    compiled, only its difference to the smoothed target is rounded. (Else a probability of 0.999
-    and the target 1 would be one.)
+    and rounded to that precision; with R-Drop, and with an epsilon below 1/16, only its difference
+    to the smoothed target is rounded. (Else a probability of 0.999 and the target 1 would be one.)
 
     Args:
         hidden: the decoder's output at the real positions, (rows, d_model).
@@ -73,8 +69,6 @@ def projected_label_smoothing_loss(
         r_drop: above 0, rows 0 and 1, 2 and 3 and so on are one position each, passed through the
             model twice (`r_drop`), and their disagreement is added with this weight.
         real: bool, which rows count, (rows,); None: all.
-        compiled_softmax: the softmax and what is added to it by torch.compile. It is meant for a
-            GPU, to become one kernel there, and not measured. R-Drop goes without it.
 
     Returns:
         A scalar, the sum over the rows, in nats.
@@ -86,7 +80,7 @@ def projected_label_smoothing_loss(
     if r_drop and (len(hidden) % 2 or chunk % 2):
         raise ValueError(f"{len(hidden)} rows by {chunk} at a time: pairs need even numbers.")
     loss: Tensor = _ProjectedLoss.apply(  # type: ignore[no-untyped-call]
-        hidden, weight, target, eps, chunk, r_drop, real, compiled_softmax
+        hidden, weight, target, eps, chunk, r_drop, real
     )
     return loss
 
@@ -121,7 +115,6 @@ class _ProjectedLoss(torch.autograd.Function):
         chunk: int,
         r_drop: float,
         real: Tensor | None,
-        compiled_softmax: bool,
     ) -> Tensor:
         if real is not None:  # rows of zeros add nothing to the gradient of the table
             hidden = hidden * real[:, None]
@@ -143,9 +136,7 @@ class _ProjectedLoss(torch.autograd.Function):
             answers = target[start : start + chunk]  # (c,)
             at_answers = torch.arange(len(rows), device=rows.device), answers
             of_answers = logits[at_answers].to(accurate)  # (c,)
-            if compiled_softmax and not r_drop:
-                log_sums = compiled_softmax_less_answers()(logits, answers, eps - 1)
-            elif r_drop or eps < SMALL_EPS:
+            if r_drop or eps < SMALL_EPS:
                 log_sums, weighted = _softmax_by_parts(logits, answers, eps - 1, r_drop)
                 loss += weighted
             else:
@@ -176,36 +167,8 @@ class _ProjectedLoss(torch.autograd.Function):
         return (
             hidden_gradient * scale.to(hidden_gradient.dtype),
             weight_gradient * scale.to(weight_gradient.dtype),
-            *(None,) * 6,
+            *(None,) * 5,
         )
-
-
-def softmax_less_answers(logits: Tensor, answers: Tensor, pull: float) -> Tensor:
-    """The softmax in the logits' place, with `pull` added at the answers before it is rounded.
-
-    Operation by operation this would hold several (rows, V) matrices in float32. It is written to
-    be compiled.
-
-    Args:
-        logits: (rows, V), overwritten by the result.
-        answers: token numbers, (rows,).
-        pull: label smoothing's, epsilon - 1, a negative number.
-
-    Returns:
-        The log of the sum of the exponentials of each row's logits, (rows,).
-    """
-    exact = logits.to(torch.promote_types(logits.dtype, torch.float32))  # (rows, V)
-    largest = exact.amax(1, keepdim=True)  # (rows, 1)
-    log_sums = largest + (exact - largest).exp().sum(1, keepdim=True).log()
-    is_answer = answers[:, None] == torch.arange(logits.size(1), device=logits.device)
-    logits.copy_((exact - log_sums).exp() + pull * is_answer.to(exact.dtype))
-    return log_sums.squeeze(1)
-
-
-@cache
-def compiled_softmax_less_answers() -> Callable[[Tensor, Tensor, float], Tensor]:
-    """`softmax_less_answers` by torch.compile, anew for each of a few shapes; then it refuses."""
-    return torch.compile(softmax_less_answers, dynamic=False, fullgraph=True)
 
 
 def _log_sums(

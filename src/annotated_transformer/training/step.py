@@ -148,13 +148,11 @@ def batch_loss(
     settings: TrainingConfig,
     batch: Batch | SharedRowBatch,
     packed: bool = False,
-    compiled_softmax: bool = False,
 ) -> Tensor:
     """The loss of a batch, summed over its tokens, in nats, as `add_gradients` returns it.
 
     Args:
         packed: whether padding is left out of every layer.
-        compiled_softmax: as in `projected_label_smoothing_loss`.
     """
     if settings.r_drop:
         batch = twice(batch)
@@ -177,7 +175,6 @@ def batch_loss(
         settings.label_smoothing,
         r_drop=settings.r_drop,
         real=real,
-        compiled_softmax=compiled_softmax,
     )
     return loss / 2 if settings.r_drop else loss  # the mean of both passes
 
