@@ -311,7 +311,7 @@ def test_a_duration_that_the_printed_steps_do_not_give_differs() -> None:
 
 def test_how_the_settings_were_chosen_stands_with_the_scores() -> None:
     page = make_run_page([a_run(settings_chosen="By looking at the test set.")])
-    assert page.index("By looking") < page.index("**12.34**")
+    assert page.index("**12.34**") < page.index("By looking") < page.index("### Curve")
     both = [a_run(name=f"multi30k_{x}", settings_chosen="By looking.") for x in "ab"]
     page = make_run_page(both)
     side_by_side = page[page.index("side by side") : page.index("```text")]

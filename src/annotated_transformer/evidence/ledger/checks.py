@@ -24,7 +24,7 @@ from annotated_transformer.evidence.ledger.recorded_runs import (
 from annotated_transformer.evidence.ledger.rescoring import problems_of_scores
 from annotated_transformer.evidence.ledger.rows import Row, Treatment
 from annotated_transformer.evidence.ledger.rows_experiments import CONSEQUENCES, SECTIONS, all_rows
-from annotated_transformer.evidence.ledger.run_page import RUN_PAGE, make_run_page
+from annotated_transformer.evidence.ledger.run_page import PAGES, make_run_page
 from annotated_transformer.evidence.ledger.study_page import (
     make_study_page,
     problems_of_study,
@@ -94,7 +94,7 @@ def make_pages(repository: Repository) -> dict[Path, str]:
     cells = find_ledger_cells(repository.notebooks)
     return {
         repository.book / "ledger.md": make_ledger_page(SECTIONS, CONSEQUENCES, cells, runs),
-        repository.book / f"{RUN_PAGE}.md": make_run_page(runs),
+        **{repository.book / f"{page.name}.md": make_run_page(runs, page) for page in PAGES},
         **{
             repository.book / f"{study_page(study.plan)}.md": make_study_page(study)
             for study in studies_of(repository)

@@ -1,4 +1,4 @@
-"""A training curve as one inline SVG: no picture file, sharp at any size, light and dark.
+"""Training curves and runs beside each other as inline SVG: no file, sharp, light and dark.
 
 Text and axes take the colour of the page; the lines take theirs from book/_static/ledger.css and
 differ in their dashes as well.
@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from statistics import median
 
 WIDTH, HEIGHT = 420, 270  # about a phone's width, so that the text stays legible there
 LEFT, RIGHT, TOP, BOTTOM = 34, 22, 28, 44
@@ -76,6 +77,51 @@ def draw_curve(lines: Sequence[Line], x_label: str, y_label: str, description: s
     parts += _legend(lines)
     parts.append("</svg>")
     return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Dots:
+    """One row of a picture of dots.
+
+    Attributes:
+        name: written above its line.
+        values: a dot each.
+    """
+
+    name: str
+    values: Sequence[float]
+
+
+ROW = 34  # of a picture of dots: the name above, the line below
+
+
+def draw_dots(rows: Sequence[Dots], x_label: str, description: str) -> str:
+    """Rows of dots over one axis as an SVG element; the median of each row in figures."""
+    ticks = round_ticks(min(min(row.values) for row in rows), max(max(r.values) for r in rows))
+    bottom = 8 + ROW * len(rows)
+
+    def place(value: float) -> float:
+        return 8 + (WIDTH - 64) * (value - ticks[0]) / (ticks[-1] - ticks[0])
+
+    parts = [
+        f'<svg class="run-curve" viewBox="0 0 {WIDTH} {bottom + 44}" role="img" '
+        f'aria-label="{escape(description)}">'
+    ]
+    for tick in ticks:
+        at = f"{place(tick):.1f}"
+        parts.append(f'<line class="grid" x1="{at}" x2="{at}" y1="4" y2="{bottom}"/>')
+        parts.append(f'<text x="{at}" y="{bottom + 17}" text-anchor="middle">{tick:g}</text>')
+    for number, row in enumerate(rows):
+        y = 8 + ROW * number
+        parts.append(f'<text class="row" x="8" y="{y + 10}">{escape(row.name)}</text>')
+        parts += [
+            f'<circle class="run" cx="{place(v):.1f}" cy="{y + 21}" r="4.5"/>' for v in row.values
+        ]
+        parts.append(
+            f'<text x="{WIDTH - 4}" y="{y + 26}" text-anchor="end">{median(row.values):.2f}</text>'
+        )
+    parts.append(f'<text x="{WIDTH / 2:.0f}" y="{bottom + 38}" text-anchor="middle">')
+    return "\n".join([*parts[:-1], f"{parts[-1]}{escape(x_label)}</text>", "</svg>"])
 
 
 def _legend(lines: Sequence[Line]) -> list[str]:

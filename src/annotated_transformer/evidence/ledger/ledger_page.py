@@ -15,7 +15,8 @@ from annotated_transformer.evidence.ledger.rows import (
     facts_by_treatment,
 )
 from annotated_transformer.evidence.ledger.run_page import (
-    RUN_PAGE,
+    MULTI30K,
+    PAGES,
     capital,
     score_table,
     wrap_command,
@@ -46,7 +47,8 @@ RUNS_INTRODUCTION = """\
 
 Trainings of ours that were recorded in full: command, configuration, seeds, data with checksums,
 machine, cost, curve and scores. Runs that went badly are kept. Their data are smaller and easier
-than the paper's, so none of these scores may be compared with Table 2.
+than the paper's, so none of these scores may be compared with Table 2. Those on real text have
+pages of their own: [Multi30k](multi30k_run.md), and [the base model on Tatoeba](tatoeba_run.md).
 """
 
 CONSEQUENCES_INTRODUCTION = """\
@@ -67,7 +69,9 @@ def make_ledger_page(
     for heading, section in sections:
         parts += [f"## {heading}", "", _table(section, facts, cells, runs), ""]
     parts += [CONSEQUENCES_INTRODUCTION, _consequence_table(consequences), ""]
-    parts += [RUNS_INTRODUCTION, *(_run_summary(run) for run in runs)]
+    elsewhere = {page.corpus for page in PAGES}
+    shown = [_run_summary(run) for run in runs if run.data["name"] not in elsewhere]
+    parts += [RUNS_INTRODUCTION, *shown]
     if not runs:
         parts.append("No run has been recorded yet.\n")
     return "\n".join(parts).rstrip() + "\n"
@@ -177,7 +181,7 @@ def _where(row: Row, cells: Sequence[LedgerCell], runs: Sequence[RecordedRun]) -
     if row.test:
         places.append(f"`{row.test}`")
     if row.nearest_runs and runs:
-        places.append(f"[our recorded runs, on other data]({RUN_PAGE}.md)")
+        places.append(f"[our recorded runs, on other data]({MULTI30K.name}.md)")
     return [f"*See* {'; '.join(dict.fromkeys(places))}"] if places else []
 
 
