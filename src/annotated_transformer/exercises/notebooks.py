@@ -22,6 +22,11 @@ Notebook = dict[str, Any]  # the JSON tree of format 4
 TAG = "exercise"
 ITEM = re.compile(r"(?:- |(?P<name>'?\w+'?): )(?P<text>.+)")
 ID = re.compile(r"\b[a-z]+\.[a-z_]\w+\b")  # of an exercise, in a sentence
+SYMBOL = r"[a-zA-Z]_(?:model|ff|k|v|q|i|j)\b"
+POWER = r"(?:[a-zA-Z]|\d+)\^(?:\w+|\([^()]+\))"
+FORMULA = re.compile(
+    rf"\bsqrt\((?:{SYMBOL}|\w|\d+)\)|\b{SYMBOL}|\b{POWER}"
+)  # in an exercise's text
 IMPORTS = """\
 import math
 
@@ -67,19 +72,20 @@ def code_solved(exercise: Exercise) -> str:
 def text_of(exercise: Exercise, number: str) -> str:
     """The Markdown cell above the code: head, statement, hints and solution, these folded."""
     after = ID.sub(r"`\g<0>`", exercise.prerequisite)
-    hints = [_folded(f"Hint {i}", hint) for i, hint in enumerate(exercise.hints, 1)]
+    hints = [_folded(f"Hint {i}", with_formulas(hint)) for i, hint in enumerate(exercise.hints, 1)]
     return "\n\n".join(
         [
             f"### Exercise {number}: {exercise.title}",
             f"`{exercise.id}` · {exercise.kind} · difficulty {exercise.difficulty} of 5"
             f" · {exercise.minutes} minutes · comes after: {after}",
-            as_markdown(exercise.statement),
+            with_formulas(as_markdown(exercise.statement)),
             f"`{exercise.signature}`",
             *hints,
             _folded(
                 "Solution",
                 f'In a notebook, `solution("{exercise.id}")` shows the same.\n\n'
-                f"```python\n{solution_source(exercise)}\n```\n\n{exercise.explanation}",
+                f"```python\n{solution_source(exercise)}\n```\n\n"
+                f"{with_formulas(exercise.explanation)}",
             ),
         ]
     )
@@ -101,6 +107,24 @@ def as_markdown(statement: str) -> str:
         else:
             parts.append(block)
     return "\n\n".join(parts)
+
+
+def with_formulas(markdown: str) -> str:
+    """Symbols such as d_k, W^O and sqrt(d_k) as formulas, wherever they stand outside code."""
+    code_and_text = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.DOTALL)
+    for place in range(0, len(code_and_text), 2):
+        code_and_text[place] = FORMULA.sub(
+            lambda found: f"${_as_latex(found[0])}$", code_and_text[place]
+        )
+    return "".join(code_and_text)
+
+
+def _as_latex(symbol: str) -> str:
+    base, power, exponent = symbol.partition("^")
+    if power:
+        return f"{base}^{{{_as_latex(exponent.strip('()'))}}}"
+    symbol = re.sub(r"sqrt\((.+)\)", r"\\sqrt{\1}", symbol)
+    return re.sub(r"_(model|ff)\b", r"_\\text{\1}", symbol)
 
 
 def _item(line: str) -> str:
