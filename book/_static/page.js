@@ -53,12 +53,18 @@
   function openTarget() {
     const target = targetOf(location.hash);
     if (!target) return;
-    let fold = target.matches(".lane") ? target.querySelector("details") : target.closest("details");
-    while (fold) {
-      fold.open = true;
-      fold = fold.parentElement.closest("details");
-    }
+    openAround(target.matches(".lane") ? target.querySelector("details") : target);
     target.scrollIntoView();
+  }
+
+  function openAround(element) {
+    for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  }
+
+  function openFound() { // what the search has found and marked, wherever it is folded
+    const marks = document.querySelectorAll(".bd-article .highlighted");
+    marks.forEach(openAround);
+    if (marks.length && !location.hash) marks[0].scrollIntoView();
   }
 
   function remembered() {
@@ -110,7 +116,7 @@
     if (event.target.closest('a[href^="#"]')) setTimeout(openTarget);
   });
   window.addEventListener("beforeprint", printEverything);
-  window.addEventListener("load", markScrollable);
+  window.addEventListener("load", () => { markScrollable(); setTimeout(openFound, 100); }); // Sphinx marks 10 ms after the page is there
   window.addEventListener("resize", later);
   document.addEventListener("toggle", later, true); // a fold that opened shows what was hidden
   new MutationObserver(later).observe(document.querySelector(".bd-article") || document.body, { childList: true, subtree: true });

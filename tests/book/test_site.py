@@ -10,7 +10,7 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urlparse
+from urllib.parse import quote, unquote, urldefrag, urlparse
 
 import pytest
 from bs4 import BeautifulSoup
@@ -251,6 +251,9 @@ def test_lanes_open_for_who_is_led_into_them(browser: Browser, address: str, nam
         heading = page.evaluate("document.querySelector('details.lane-fold h3, section.lane').id")
         page.evaluate(f"location.hash = {heading!r}")
         page.wait_for_function(f"{opened} === 1")
+        word = page.evaluate("document.querySelector('details.lane-fold p').innerText").split()[0]
+        page.goto(f"{address}/{name}?highlight={quote(word)}")  # as the search leads there
+        page.wait_for_function(f"{opened} >= 1")
         page.evaluate("location.hash = '%E0%A4%A'")  # no name of anything
         page.get_by_role("button", name="Everything").focus()
         page.keyboard.press("Enter")

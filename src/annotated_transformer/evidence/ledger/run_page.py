@@ -200,12 +200,15 @@ def _picture(runs: Sequence[RecordedRun]) -> list[str]:
     )
     what = f"{PROTOCOL_NAMES['lower-tokenised']}, on {split[0]}"
     drawing = draw_dots(rows, what, f"{what}, a dot a run. {said}.")
-    below = f"{what}. A row for each recipe, the best on the validation split first; a dot a run."
+    below = (
+        f"{what}. A row for each recipe, the best on the validation split first, those that were "
+        "ended early last; a dot a run, in figures the median."
+    )
     return ["```{raw} html", drawing, "```", "", below, ""]
 
 
 def by_settings(runs: Sequence[RecordedRun]) -> list[list[RecordedRun]]:
-    """The runs in groups that differ in nothing but the seed, each group in the order given.
+    """The runs in groups that differ in nothing but the seed, each by its seeds.
 
     What an older record does not name, because no option changed it yet, is at its default.
     """
@@ -214,7 +217,7 @@ def by_settings(runs: Sequence[RecordedRun]) -> list[list[RecordedRun]]:
         model = TransformerConfig(**run.configuration["model"])
         training = TrainingConfig(**{**run.configuration["training"], "seed": 0})
         groups.setdefault(repr((model, training)), []).append(run)
-    return list(groups.values())
+    return [sorted(group, key=lambda run: run.seeds["training"]) for group in groups.values()]
 
 
 def _seed_part(run: RecordedRun) -> list[str]:
