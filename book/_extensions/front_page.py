@@ -2,18 +2,23 @@
 
 `hero`: the book's travelling sentence, piece by piece, by the model that comes with the package.
 `architecture`: Figure 1 as a table of contents. `failing-card`: an exercise in the middle of
-failing, as the check answers it. `proof`: what the ledger has done about the paper's facts.
+failing, as the check answers it. `findings`: what chapters have found, with their pictures, small.
+`proof`: what the ledger has done about the paper's facts.
 `reading-times`: the chapters and their minutes.
 """
 
+import base64
 import html
+import io
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from docutils import nodes
+from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -34,6 +39,52 @@ NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 LAYER, HEAD = 2, 2  # of cross-attention: the one that chapter 3 counts to be aligned best
 SHOWN = 3  # of the next pieces
 FAILING = ("encoder.layer_norm", "unbiased")  # the exercise, and what the learner believed
+THUMBNAIL, COLOURS = 400, 32  # pixels on the longer side
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a chapter has found.
+
+    Attributes:
+        chapter: its notebook.
+        section: its heading, or how that begins; the first picture below is shown.
+        anchor: of the section on the page.
+        says: the finding in a sentence.
+    """
+
+    chapter: str
+    section: str
+    anchor: str
+    says: str
+
+
+FINDINGS = (
+    Finding(
+        "03_multi_head",
+        "How many heads?",
+        "how-many-heads",
+        "Eight heads are not the best number: in the paper's Table 3, 8 and 16 tie.",
+    ),
+    Finding(
+        "06_decoder",
+        "Trained with and without",
+        "trained-with-and-without",
+        "Leave out the mask or the shift, and the loss falls beautifully: the model cheats.",
+    ),
+    Finding(
+        "04_positional_encoding",
+        "Past the trained length",
+        "past-the-trained-length",
+        "Sinusoids do not save a trained model: a sentence that begins a few places later is lost.",
+    ),
+    Finding(
+        "05_encoder",
+        "Post-norm against pre-norm, measured",
+        "post-norm-against-pre-norm-measured",
+        "With the norm where the paper has it, training without warm-up learns nothing here.",
+    ),
+)
 
 
 def sentence_steps() -> dict[str, Any]:
@@ -124,6 +175,41 @@ def hero_markup(data: dict[str, Any]) -> str:
     )
 
 
+def findings() -> str:
+    """Each finding as a link with the first picture of its section, small."""
+    return f'<ul class="findings">{"".join(map(_finding, FINDINGS))}</ul>'
+
+
+def _finding(finding: Finding) -> str:
+    picture = base64.b64encode(thumbnail(finding)).decode()
+    return (
+        f'<li><a href="../notebooks/{finding.chapter}.html#{finding.anchor}">'
+        f'<img alt="" loading="lazy" src="data:image/png;base64,{picture}">'
+        f"<span>{html.escape(finding.says)}</span></a></li>"
+    )
+
+
+def thumbnail(finding: Finding) -> bytes:
+    """The first picture below a heading of a chapter, as a PNG of a few colours.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    notebook = json.loads((NOTEBOOKS / f"{finding.chapter}.ipynb").read_text(encoding="utf-8"))
+    below = False
+    for cell in notebook["cells"]:
+        below = below or lanes.source_of(cell).startswith(f"## {finding.section}")
+        for output in cell.get("outputs", []) if below else []:
+            if drawn := output.get("data", {}).get("image/png"):
+                picture = Image.open(io.BytesIO(base64.b64decode("".join(drawn)))).convert("RGBA")
+                picture.thumbnail((THUMBNAIL, THUMBNAIL))
+                small = io.BytesIO()
+                few = picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+                few.save(small, "png", optimize=True)
+                return small.getvalue()
+    raise ValueError(f"{finding.chapter} has no picture below {finding.section!r}")
+
+
 def failing_card() -> str:
     """The report of a check on an answer that has a named mistake."""
     exercise_id, name = FAILING
@@ -180,6 +266,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         "hero": lambda: hero_markup(sentence_steps()),
         "architecture": lambda: architecture_markup(folder="../notebooks/"),
         "failing-card": failing_card,
+        "findings": findings,
         "proof": proof,
         "reading-times": reading_times,
     }

@@ -1,6 +1,7 @@
 """What the front page says of its hero is what the model does."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,13 @@ def test_the_four_beliefs_are_the_papers_numbers() -> None:
     for number in ("25.8", "27.3", "3.5 days", "12 hours"):
         assert number in says
         assert number in INDEX.read_text("utf-8")
+
+
+@pytest.mark.parametrize("finding", front_page.FINDINGS, ids=lambda one: one.chapter)
+def test_a_finding_leads_to_the_section_of_its_picture(finding: front_page.Finding) -> None:
+    assert finding.anchor == re.sub(r"[^a-z0-9 -]", "", finding.section.lower()).replace(" ", "-")
+    picture = front_page.thumbnail(finding)
+    assert len(picture) < 25_000
+    link = BeautifulSoup(front_page.findings(), "lxml").find("a", href=re.compile(finding.anchor))
+    assert link is not None
+    assert finding.says in link.text
