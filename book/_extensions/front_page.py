@@ -184,7 +184,7 @@ def _finding(finding: Finding) -> str:
     picture = base64.b64encode(thumbnail(finding)).decode()
     return (
         f'<li><a href="../notebooks/{finding.chapter}.html#{finding.anchor}">'
-        f'<img alt="" loading="lazy" src="data:image/png;base64,{picture}">'
+        f'<img alt="" src="data:image/png;base64,{picture}">'
         f"<span>{html.escape(finding.says)}</span></a></li>"
     )
 
