@@ -9,7 +9,11 @@ from annotated_transformer.figures.beam_tree import BeamNode, nodes_of, show_bea
 from annotated_transformer.figures.cost import System, draw_bleu_by_cost
 from annotated_transformer.figures.curves import Curve, draw_curves
 from annotated_transformer.figures.decoder import draw_reach, draw_stages, draw_vocabularies
-from annotated_transformer.figures.differences import draw_differences
+from annotated_transformer.figures.differences import (
+    Differences,
+    draw_differences,
+    draw_differences_beside,
+)
 from annotated_transformer.figures.encoder import draw_strips, touch_strips
 from annotated_transformer.figures.heads import (
     draw_losses_by_part,
@@ -56,6 +60,7 @@ __all__ = [
     "WEIGHT_COLOURS",
     "BeamNode",
     "Curve",
+    "Differences",
     "Panel",
     "System",
     "base_layout",
@@ -66,6 +71,7 @@ __all__ = [
     "draw_broadcast",
     "draw_curves",
     "draw_differences",
+    "draw_differences_beside",
     "draw_losses_by_part",
     "draw_maps",
     "draw_matrices",
