@@ -9,7 +9,9 @@
 # Score:     37.22 on the test split of this package with beam 4, 33.87 with greedy search,
 #            nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 (results/tatoeba_base_gpu).
 #            One seed, so there is no band. No published figure compares: the split is this package's
-#            own (no sentence of the test is in the training, data/tatoeba.py).
+#            own (data/tatoeba.py). No sentence of the test is in the training; of pairs of which one
+#            side differs in a single word from a training sentence there are 716 of 2,000, and on
+#            the others it has 30.9.
 # Departs from the paper: data, a vocabulary of 10,000, dropout 0.3, a rate that also falls to zero over
 #            the second half, sentences that share rows.
 set -euo pipefail

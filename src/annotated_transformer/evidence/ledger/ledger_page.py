@@ -48,7 +48,7 @@ RUNS_INTRODUCTION = """\
 Trainings of ours that were recorded in full: command, configuration, seeds, data with checksums,
 machine, cost, curve and scores. Runs that went badly are kept. Their data are smaller and easier
 than the paper's, so none of these scores may be compared with Table 2. Those on real text have
-pages of their own: [Multi30k](multi30k_run.md), and [the base model on Tatoeba](tatoeba_run.md).
+pages of their own: [Multi30k](multi30k_run.md), and [a base model on Tatoeba](tatoeba_run.md).
 """
 
 CONSEQUENCES_INTRODUCTION = """\

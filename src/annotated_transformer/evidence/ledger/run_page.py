@@ -50,10 +50,11 @@ TATOEBA = RunPage(
     "tatoeba_run",
     "tatoeba",
     """\
-# The base model on a GPU: the recorded run
+# A base model on a GPU: the recorded run
 
-The paper's base model, trained to its end on one GPU, from English to German on Tatoeba (165,000
-pairs of short everyday sentences). Everything below comes from the record in `results/`: the
+A model of the paper's base size, trained on one GPU from English to German on Tatoeba (165,000
+pairs of short everyday sentences): a smaller vocabulary, smaller batches and a tenth of the paper's
+steps, as the corpus asks for. Everything below comes from the record in `results/`: the
 commands, the curve, the scores, the translations with their mistakes.
 [Chapter 10](../notebooks/10_base_model.ipynb) says what makes such a run fast.
 """,
@@ -202,7 +203,7 @@ def _picture(runs: Sequence[RecordedRun]) -> list[str]:
     drawing = draw_dots(rows, what, f"{what}, a dot a run. {said}.")
     below = (
         f"{what}. A row for each recipe, the best on the validation split first, those that were "
-        "ended early last; a dot a run, in figures the median."
+        "ended early last; a dot a run, in figures the median. Their searches differ (below)."
     )
     return ["```{raw} html", drawing, "```", "", below, ""]
 
