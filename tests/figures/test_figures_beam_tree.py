@@ -120,3 +120,27 @@ def test_the_arrow_keys_walk_through_it_and_mark_the_way() -> None:
         assert colours[0] == colours[3] != colours[1] == colours[2]
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         chromium.close()
+
+
+def test_the_first_steps_are_shown_once_they_are_asked_for() -> None:
+    assert "at-early" not in tree_markup(NODES, "A search")
+    markup = tree_markup(NODES, "A search", folded=1)
+    assert markup.count('class="at-early"') + markup.count('class="at-won at-early"') == 2
+    with browser.sync_playwright() as playwright:
+        chromium = browser.launch(playwright)
+        if chromium is None:
+            pytest.skip(browser.HOW_TO_GET_ONE)
+        page = chromium.new_page(viewport={"width": 390, "height": 800})
+        page.set_content(f"<main>{markup}</main>")
+        seen = (
+            "[...document.querySelectorAll('.at-beam-tree label')].map("
+            "label => label.checkVisibility())"
+        )
+        height = "document.querySelector('.at-beam').getBoundingClientRect().height"
+        assert page.evaluate(seen) == [False, False, True, True]
+        folded = page.evaluate(height)
+        page.get_by_label("Show step 1 too").check()
+        assert page.evaluate(seen) == [True] * 4
+        assert page.evaluate(height) == folded + ROW
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        chromium.close()

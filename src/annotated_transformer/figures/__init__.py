@@ -6,6 +6,7 @@ shown through the package's own renderer.
 
 from annotated_transformer.figures.architecture import show_architecture
 from annotated_transformer.figures.beam_tree import BeamNode, nodes_of, show_beam_tree
+from annotated_transformer.figures.bleu import draw_ngrams
 from annotated_transformer.figures.cost import System, draw_bleu_by_cost
 from annotated_transformer.figures.curves import Curve, draw_curves
 from annotated_transformer.figures.decoder import draw_reach, draw_stages, draw_vocabularies
@@ -76,6 +77,7 @@ __all__ = [
     "draw_maps",
     "draw_matrices",
     "draw_memory",
+    "draw_ngrams",
     "draw_padding",
     "draw_reach",
     "draw_roofline",

@@ -52,6 +52,9 @@ STYLE = "".join(
         ".at-beam .at-spoken{position:absolute;width:1px;height:1px;clip-path:inset(50%)}",
         # What is told of a node stays in view only if no box around the figure scrolls by itself.
         "div:has(>.at-beam){overflow:visible!important}",
+        ".at-beam label.at-all{position:static;display:inline-block;height:auto;border:0;",
+        "padding:.3em 0;font-size:14px;line-height:1.5}.at-beam .at-all input{position:static;",
+        "opacity:1;width:1em;height:1em;vertical-align:-.1em;margin:0 .5em 0 0}",
         ".at-beam-told{position:sticky;bottom:0;min-height:4.6em;padding:.3em 0;font-size:14px;",
         "border-top:1px solid var(--at-mask);",
         "background:var(--at-page)}",
@@ -79,13 +82,16 @@ class BeamNode:
     score: float | None = None
 
 
-def show_beam_tree(nodes: Sequence[BeamNode], label: str, name: str = "beam") -> dict[str, int]:
+def show_beam_tree(
+    nodes: Sequence[BeamNode], label: str, name: str = "beam", folded: int = 0
+) -> dict[str, int]:
     """Show the tree; choosing a node marks the beginning that leads to it.
 
     Args:
         nodes: step after step, at each the best first; a parent before its children.
         label: what the figure shows, for a person who cannot see it.
         name: of this figure, if a page shows more than one.
+        folded: so many steps, the first, are shown only once a box above the tree is ticked.
 
     Returns:
         "steps", "nodes" and "ended": how many there are; "winner": the place of the best that has
@@ -96,7 +102,7 @@ def show_beam_tree(nodes: Sequence[BeamNode], label: str, name: str = "beam") ->
     """
     winner = best_ended(nodes)
     bundle = {
-        "text/html": tree_markup(nodes, label, name),
+        "text/html": tree_markup(nodes, label, name, folded),
         "text/plain": "\n".join([label, *(told(nodes, place) for place in range(len(nodes)))]),
     }
     display(bundle, raw=True)  # type: ignore[no-untyped-call]
@@ -167,7 +173,7 @@ def told(nodes: Sequence[BeamNode], place: int) -> str:
     return f"Step {node.step}, place {rank}: {words}. ln P {node.total:.2f}, {end}."
 
 
-def tree_markup(nodes: Sequence[BeamNode], label: str, name: str = "beam") -> str:
+def tree_markup(nodes: Sequence[BeamNode], label: str, name: str = "beam", folded: int = 0) -> str:
     """The tree as HTML: style sheets, the lines (SVG), the nodes, and what is told of each."""
     winner = best_ended(nodes)
     won = set(path_to(nodes, winner))
@@ -183,7 +189,8 @@ def tree_markup(nodes: Sequence[BeamNode], label: str, name: str = "beam") -> st
             above = 100 * (columns[node.parent] + 0.5) / width
             y_above = ROW * (nodes[node.parent].step - 1) + NODE
             lines.append(f'<path id="{own}-e{place}"{mark} d="M{above:g} {y_above}L{x:g} {y}"/>')
-        labels.append(_label(nodes, place, own, 100 * columns[place] / width, 100 / width, won))
+        left = 100 * columns[place] / width
+        labels.append(_label(nodes, place, own, left, 100 / width, won, node.step <= folded))
         sentences.append(f'<p id="{own}-t{place}">{html.escape(told(nodes, place))}</p>')
         chosen = f"#{own}:has(#{own}-i{place}:checked)"
         path = path_to(nodes, place)
@@ -201,6 +208,7 @@ def tree_markup(nodes: Sequence[BeamNode], label: str, name: str = "beam") -> st
             f'<fieldset class="at-beam" id="{own}">',
             f"<legend>{html.escape(label)}</legend>",
             f'<p class="at-beam-how">{HOW}</p>',
+            _fold(own, folded) if folded else "",
             f'<div class="at-beam-tree" style="height:{height}px">',
             f'<svg aria-hidden="true" viewBox="0 0 100 {height}" preserveAspectRatio="none">',
             *lines,
@@ -219,6 +227,17 @@ def tree_markup(nodes: Sequence[BeamNode], label: str, name: str = "beam") -> st
     )
 
 
+def _fold(own: str, folded: int) -> str:
+    """The box that shows the first steps; until it is ticked no key and no reader meets them."""
+    closed, hidden = f"#{own}:not(:has(#{own}-all:checked))", ROW * folded
+    steps = "step 1" if folded == 1 else f"steps 1 to {folded}"
+    return (
+        f"<style>{closed} .at-early{{display:none}}{closed} .at-beam-tree{{"
+        f"margin-top:-{hidden}px;clip-path:inset({hidden - 6}px -3em -6px)}}</style>"
+        f'<label class="at-all"><input type="checkbox" id="{own}-all">Show {steps} too</label>'
+    )
+
+
 def _columns(nodes: Sequence[BeamNode]) -> list[int]:
     """The place of each node in its row, best first."""
     seen: dict[int, int] = {}
@@ -230,10 +249,17 @@ def _columns(nodes: Sequence[BeamNode]) -> list[int]:
 
 
 def _label(
-    nodes: Sequence[BeamNode], place: int, own: str, left: float, width: float, won: set[int]
+    nodes: Sequence[BeamNode],
+    place: int,
+    own: str,
+    left: float,
+    width: float,
+    won: set[int],
+    early: bool,
 ) -> str:
     node = nodes[place]
     marks = ["at-won"] * (place in won) + ["at-ended"] * (node.score is not None)
+    marks += ["at-early"] * early
     classes = f' class="{" ".join(marks)}"' if marks else ""
     checked = " checked" if place == max(won) else ""
     number = f"{node.total:.2f}" if node.score is None else f"■ {node.score:.2f}"
