@@ -19,9 +19,7 @@ from annotated_transformer.exercises.catalogue import minutes_of_exercises
 from refresh_chapters import in_step
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_YET = {  # chapters that are not written in lanes yet
-    *("10_base_model",),
-}
+NOT_YET: set[str] = set()
 ALL = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CHAPTERS = [path for path in ALL if lanes.has_lanes(read(path))]
 WITHOUT_EXERCISES = {"01_why_attention", "10_base_model"}

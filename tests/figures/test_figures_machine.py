@@ -34,3 +34,21 @@ def test_columns_are_the_sums_of_their_components() -> None:
     tops = sorted(round(bar.get_y() + bar.get_height(), 6) for bar in axes.patches)
     assert tops == [1.0, 1.0, 1.5, 3.0]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["a", "b"]
+
+
+def test_a_waterfall_goes_from_before_to_after() -> None:
+    changes = [
+        figures.Change("plain", 100.0, beside="13"),
+        figures.Change("faster", 40.0, "arithmetic", "13"),
+        figures.Change("slower", 45.0, "waiting", "40"),
+    ]
+    found = figures.draw_waterfall(changes, "what is left", "ms", "tokens")
+    assert found == {"faster": -60.0, "slower": 5.0}
+    (axes,) = plt.gcf().axes
+    bars = sorted((bar.get_y(), bar.get_x(), bar.get_width()) for bar in axes.patches)
+    assert [(left, width) for _, left, width in bars] == [(0, 100), (40, 60), (40, 5), (0, 45)]
+    words = [text.get_text() for text in axes.texts]
+    assert words == ["100.0", "13", "40.0", "13", "45.0", "40", "45.0", "", "tokens"]
+    assert axes.get_yticklabels()[-1].get_text() == "what is left"
+    slower = next(bar for bar in axes.patches if bar.get_width() == 5)
+    assert slower.get_facecolor()[3] == 0

@@ -24,7 +24,12 @@ from annotated_transformer.figures.heads import (
     touch_heads_at_word,
 )
 from annotated_transformer.figures.long_context import touch_long_context
-from annotated_transformer.figures.machine import draw_memory, draw_roofline
+from annotated_transformer.figures.machine import (
+    Change,
+    draw_memory,
+    draw_roofline,
+    draw_waterfall,
+)
 from annotated_transformer.figures.matrices import (
     Panel,
     draw_attention_steps,
@@ -60,6 +65,7 @@ __all__ = [
     "SIGNED_COLOURS",
     "WEIGHT_COLOURS",
     "BeamNode",
+    "Change",
     "Curve",
     "Differences",
     "Panel",
@@ -88,6 +94,7 @@ __all__ = [
     "draw_strips",
     "draw_view_and_transpose",
     "draw_vocabularies",
+    "draw_waterfall",
     "draw_weights",
     "ink_on",
     "new_figure",

@@ -1,14 +1,22 @@
-"""What a machine can do with a step (chapter 10): the roofline, and memory by what it is for."""
+"""What a machine does with a step (chapter 10): roofline, memory, and what each change saves."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from matplotlib.patches import Patch
 
 from annotated_transformer.figures.curves import CURVE_LOOKS
 from annotated_transformer.figures.style import TEXT, add_legend, new_figure
 
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo")
+REMOVES = {  # what makes a step slow -> colour and hatch
+    "arithmetic": (CURVE_LOOKS[0][0], ""),
+    "memory traffic": (CURVE_LOOKS[1][0], "///"),
+    "waiting": (CURVE_LOOKS[2][0], "..."),
+}
 
 
 def draw_roofline(
@@ -92,6 +100,81 @@ def draw_memory(
     axes.set_ylabel("GB")
     add_legend(figure, loc="outside lower center", ncols=3, fontsize=10, columnspacing=1.0)
     return dict(zip(columns, base.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change to a step.
+
+    Attributes:
+        name: on the left of its bar.
+        after: what the step takes with it, in the unit of the axis.
+        removes: what it takes away, a key of `REMOVES`; of the first, the step as it was, nothing.
+        beside: a remark on the right.
+    """
+
+    name: str
+    after: float
+    removes: str = ""
+    beside: str = ""
+
+
+def draw_waterfall(
+    changes: Sequence[Change], last: str, x_label: str, beside: str = ""
+) -> dict[str, float]:
+    """From the step as it was, the first, down to the last: a bar a change, from before to after.
+
+    A change that makes the step slower is an open bar.
+
+    Args:
+        changes: in their order.
+        last: name of the bar of what is left.
+        x_label: what is measured, with its unit.
+        beside: the heading of the remarks on the right.
+
+    Returns:
+        What each change adds (most less than nothing), by name.
+    """
+    rows = len(changes) + 1
+    figure, (axes,) = new_figure(5.2, 1.2 + 0.33 * rows)
+    widest = max(change.after for change in changes)
+    found = {}
+    for place, (before, change) in enumerate(pairwise(changes), start=1):
+        shade, hatch = REMOVES[change.removes]
+        low, high = sorted((before.after, change.after))
+        slower = change.after > before.after
+        fill: dict[str, Any] = {
+            "facecolor": "none" if slower else shade,
+            "edgecolor": shade if slower else TEXT,
+        }
+        axes.barh(place, high - low, left=low, height=0.72, hatch=hatch, linewidth=1.0, **fill)
+        axes.plot([before.after] * 2, [place - 1.36, place + 0.36], color=TEXT, lw=0.8)
+        found[change.name] = change.after - before.after
+    ends = [changes[0].after, changes[-1].after]
+    axes.barh([0, rows - 1], ends, height=0.72, color="#7D7D7D")
+    axes.plot([changes[-1].after] * 2, [rows - 2.36, rows - 0.64], color=TEXT, lw=0.8)
+    highest = [ends[0], *(max(a.after, b.after) for a, b in pairwise(changes)), ends[1]]
+    shown = zip([*changes, replace(changes[-1], beside="")], highest, strict=True)
+    for place, (change, right) in enumerate(shown):
+        near: dict[str, Any] = {"va": "center", "color": TEXT, "fontsize": 10.5}
+        axes.text(right + 0.015 * widest, place, f"{change.after:.1f}", **near)
+        axes.text(1.36 * widest, place, change.beside, ha="right", **near)
+    if beside:
+        axes.text(1.36 * widest, -1.0, beside, ha="right", va="center", color=TEXT, fontsize=10.5)
+    names = [*(change.name for change in changes), last]
+    axes.set_yticks(range(rows), names, fontsize=10.5)
+    axes.set_ylim(rows - 0.4, -0.6)
+    axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= widest])
+    axes.set_xlim(0, 1.36 * widest)
+    axes.set_xlabel(x_label)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    legend = [
+        Patch(facecolor=shade, hatch=hatch, edgecolor=TEXT, label=name)
+        for name, (shade, hatch) in REMOVES.items()
+    ]
+    add_legend(figure, handles=legend, loc="outside lower center", ncols=3, fontsize=10.5)
+    return found
 
 
 def _looks(count: int) -> list[tuple[str, Any, str]]:
