@@ -4,7 +4,7 @@
 # Usage:     bash recipes/wmt14_base_one_gpu.sh
 # Time:      of the whole run not recorded yet. A step of this kind takes one H200 44.3 ms (chapter 10,
 #            rung "ahead"): 74 minutes for 100,000, and the preparation of the corpus before it. With
-#            --share-rows --compile 29.7 ms, 50 minutes, and, with the ladder's invented lengths, a
+#            --share-rows --compile 29.7 ms, 49 minutes, and, with the ladder's invented lengths, a
 #            fifth more tokens in a step; sentences of any lengths then share a batch, which is not
 #            the paper's. To plan the batches of a pass over 4.5 million pairs takes some 30 seconds
 #            then (of a processor's core, measured on another machine), about every third minute.

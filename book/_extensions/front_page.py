@@ -79,10 +79,10 @@ FINDINGS = (
         "Sinusoids do not save a trained model: a sentence that begins a few places later is lost.",
     ),
     Finding(
-        "05_encoder",
-        "Post-norm against pre-norm, measured",
-        "post-norm-against-pre-norm-measured",
-        "With the norm where the paper has it, training without warm-up learns nothing here.",
+        "10_base_model",
+        "The ladder: one change at a time",
+        "the-ladder-one-change-at-a-time",
+        "One change at a time, a training step on a GPU becomes nine times as short.",
     ),
 )
 
