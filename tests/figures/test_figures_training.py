@@ -1,12 +1,13 @@
-"""The figure of training returns what it shows."""
+"""The figures of training return what they show."""
 
 import numpy as np
 import pytest
+import torch
 from plotly.graph_objects import Figure
 
 from annotated_transformer import figures
 from annotated_transformer.figures.plotly_renderer import figure_json
-from annotated_transformer.training import LearningRateSchedule
+from annotated_transformer.training import LearningRateSchedule, label_smoothing_loss
 
 
 def test_the_slider_shows_the_rate_of_each_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,3 +36,40 @@ def test_the_slider_shows_the_rate_of_each_warm_up(monkeypatch: pytest.MonkeyPat
 def test_a_start_that_is_no_stop_is_refused() -> None:
     with pytest.raises(ValueError, match="start = 300 is no stop"):
         figures.touch_warmup((100, 400), start=300)
+
+
+def test_smoothing_shows_the_target_and_the_lowest_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[Figure, str]] = []
+    monkeypatch.setattr(
+        "annotated_transformer.figures.training.show_figure",
+        lambda figure, label: shown.append((figure, label)),
+    )
+    epsilons = (0.0, 0.1, 1.0)
+    data = figures.touch_smoothing(epsilons, vocabularies=(4, 5_000), right=2, start=0.1)
+    assert np.allclose(data["q"][1], [0.025, 0.025, 0.925, 0.025])
+    assert np.allclose(data["q"].sum(1), 1)
+    for column, size in enumerate((4, 5_000)):
+        for row, eps in enumerate(epsilons):
+            best = torch.full((size,), eps / size, dtype=torch.float64)
+            best[2] += 1 - eps
+            logits = best.clamp_min(1e-300).log()[None, None]
+            floor = float(label_smoothing_loss(logits, torch.tensor([[2]]), eps))
+            assert np.isclose(data["floors"][row, column], floor)
+            assert np.isclose(data["perplexities"][row, column], 1 / float(best[2]))
+    figure = figure_json(shown[0][0])
+    (slider,) = figure["layout"]["sliders"]
+    assert [step["label"] for step in slider["steps"]] == ["0", "0.1", "1"]
+    assert slider["active"] == 1
+    assert np.allclose(figure["data"][0]["y"], data["q"][1])
+    assert figure["layout"]["xaxis"]["ticktext"] == ["1", "2", "3 (right)", "4"]
+    changes, titles = slider["steps"][2]["args"]
+    assert np.allclose(changes["y"][0], 0.25)
+    assert titles["title.text"] == (
+        "V = 4: floor 1.386 nats, perplexity 4.00<br>V = 5,000: floor 8.517 nats, perplexity 5,000"
+    )
+    assert slider["steps"][0]["args"][1]["title.text"].startswith("V = 4: floor 0.000 nats")
+
+
+def test_a_start_of_smoothing_that_is_no_stop_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"start = 0.4 is no stop"):
+        figures.touch_smoothing((0.1, 0.2), start=0.4)

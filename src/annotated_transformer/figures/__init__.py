@@ -36,6 +36,7 @@ from annotated_transformer.figures.matrices import (
     draw_matrices,
     draw_weights,
 )
+from annotated_transformer.figures.multi_head import draw_word_through_heads
 from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
 from annotated_transformer.figures.positions import draw_maps, touch_position
 from annotated_transformer.figures.quiz import show_quiz
@@ -56,7 +57,7 @@ from annotated_transformer.figures.tensors import (
 )
 from annotated_transformer.figures.tokenization import draw_padding, touch_merges
 from annotated_transformer.figures.touch import touch_masks, touch_softmax_scale, touch_weights
-from annotated_transformer.figures.training import touch_warmup
+from annotated_transformer.figures.training import touch_smoothing, touch_warmup
 from annotated_transformer.figures.writing import touch_writing
 
 __all__ = [
@@ -96,6 +97,7 @@ __all__ = [
     "draw_vocabularies",
     "draw_waterfall",
     "draw_weights",
+    "draw_word_through_heads",
     "ink_on",
     "new_figure",
     "nodes_of",
@@ -109,6 +111,7 @@ __all__ = [
     "touch_merges",
     "touch_position",
     "touch_reach",
+    "touch_smoothing",
     "touch_softmax_scale",
     "touch_strips",
     "touch_warmup",
