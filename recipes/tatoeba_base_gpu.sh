@@ -12,8 +12,8 @@
 #            own (data/tatoeba.py). No sentence of the test is in the training; of pairs of which one
 #            side differs in a single word from a training sentence there are 716 of 2,000, and on
 #            the others it has 30.9.
-# Departs from the paper: data, a vocabulary of 10,000, dropout 0.3, a rate that also falls to zero over
-#            the second half, sentences that share rows.
+# Departs from the paper: data, a vocabulary of 10,000, dropout 0.3, a linear decay of the rate
+#            to zero over the second half, sentences that share rows.
 set -euo pipefail
 cd "$(dirname "$0")/.."  # the run lies in runs/tatoeba_base_gpu/
 if [ -d .venv/bin ]; then export PATH="$PWD/.venv/bin:$PATH"; fi  # activated or not
