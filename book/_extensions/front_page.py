@@ -48,40 +48,39 @@ class Finding:
 
     Attributes:
         chapter: its notebook.
-        section: its heading, or how that begins; the first picture below is shown.
-        anchor: of the section on the page.
+        section: its heading; the first picture below is shown.
         says: the finding in a sentence.
     """
 
     chapter: str
     section: str
-    anchor: str
     says: str
+
+    @property
+    def anchor(self) -> str:
+        """Of the section on the page."""
+        return nodes.make_id(self.section)
 
 
 FINDINGS = (
     Finding(
         "03_multi_head",
         "How many heads?",
-        "how-many-heads",
         "Eight heads are not the best number: in the paper's Table 3, 8 and 16 tie.",
     ),
     Finding(
         "06_decoder",
         "Trained with and without",
-        "trained-with-and-without",
         "Leave out the mask or the shift, and the loss falls beautifully: the model cheats.",
     ),
     Finding(
         "04_positional_encoding",
         "Past the trained length",
-        "past-the-trained-length",
         "Sinusoids do not save a trained model: a sentence that begins a few places later is lost.",
     ),
     Finding(
         "10_base_model",
         "The ladder: one change at a time",
-        "the-ladder-one-change-at-a-time",
         "One change at a time, a training step on a GPU becomes nine times as short.",
     ),
 )

@@ -64,6 +64,7 @@ DEPARTURES = {
     "byte_dropout": "byte dropout",
     "init_gain": "branches that begin at a quarter",
     "r_drop": "R-Drop",
+    "final": "weights of the best validation",
     "share_rows": "sentences that share rows",
 }
 

@@ -24,9 +24,8 @@ ITEM = re.compile(r"(?:- |(?P<name>'?\w+'?): )(?P<text>.+)")
 ID = re.compile(r"\b[a-z]+\.[a-z_]\w+\b")  # of an exercise, in a sentence
 SYMBOL = r"[a-zA-Z]_(?:model|ff|k|v|q|i|j)\b"
 POWER = r"(?:[a-zA-Z]|\d+)\^(?:\w+|\([^()]+\))"
-FORMULA = re.compile(
-    rf"\bsqrt\((?:{SYMBOL}|\w|\d+)\)|\b{SYMBOL}|\b{POWER}"
-)  # in an exercise's text
+# What is a formula in an exercise's text.
+FORMULA = re.compile(rf"\bsqrt\((?:{SYMBOL}|\w|\d+)\)|\b{SYMBOL}|\b{POWER}")
 IMPORTS = """\
 import math
 

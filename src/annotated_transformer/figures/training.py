@@ -41,6 +41,9 @@ def touch_smoothing(
     Returns:
         "q" (stops, V), of the first vocabulary; "floors" in nats and "perplexities", each
         (stops, vocabularies).
+
+    Raises:
+        ValueError: `start` is no stop.
     """
     if start not in epsilons:
         raise ValueError(f"start = {start} is no stop of the slider: {list(epsilons)}.")

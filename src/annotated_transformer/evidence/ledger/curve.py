@@ -13,6 +13,7 @@ from statistics import median
 WIDTH, HEIGHT = 420, 270  # about a phone's width, so that the text stays legible there
 LEFT, RIGHT, TOP, BOTTOM = 34, 22, 28, 44
 MAX_POINTS = 240  # more would only make the page heavier
+ROW = 34  # of a picture of dots: the name above, the line below
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,7 @@ def draw_curve(lines: Sequence[Line], x_label: str, y_label: str, description: s
         share = (y - y_ticks[0]) / (y_ticks[-1] - y_ticks[0])
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share
 
-    parts = [
-        f'<svg class="run-curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(description)}">'
-    ]
+    parts = [_opening(HEIGHT, description)]
     for y in y_ticks:
         at = place_y(y)
         parts.append(
@@ -92,9 +90,6 @@ class Dots:
     values: Sequence[float]
 
 
-ROW = 34  # of a picture of dots: the name above, the line below
-
-
 def draw_dots(rows: Sequence[Dots], x_label: str, description: str) -> str:
     """Rows of dots over one axis as an SVG element; the median of each row in figures."""
     ticks = round_ticks(min(min(row.values) for row in rows), max(max(r.values) for r in rows))
@@ -103,10 +98,7 @@ def draw_dots(rows: Sequence[Dots], x_label: str, description: str) -> str:
     def place(value: float) -> float:
         return 8 + (WIDTH - 64) * (value - ticks[0]) / (ticks[-1] - ticks[0])
 
-    parts = [
-        f'<svg class="run-curve" viewBox="0 0 {WIDTH} {bottom + 44}" role="img" '
-        f'aria-label="{escape(description)}">'
-    ]
+    parts = [_opening(bottom + 44, description)]
     for tick in ticks:
         at = f"{place(tick):.1f}"
         parts.append(f'<line class="grid" x1="{at}" x2="{at}" y1="4" y2="{bottom}"/>')
@@ -120,8 +112,19 @@ def draw_dots(rows: Sequence[Dots], x_label: str, description: str) -> str:
         parts.append(
             f'<text x="{WIDTH - 4}" y="{y + 26}" text-anchor="end">{median(row.values):.2f}</text>'
         )
-    parts.append(f'<text x="{WIDTH / 2:.0f}" y="{bottom + 38}" text-anchor="middle">')
-    return "\n".join([*parts[:-1], f"{parts[-1]}{escape(x_label)}</text>", "</svg>"])
+    parts.append(
+        f'<text x="{WIDTH / 2:.0f}" y="{bottom + 38}" text-anchor="middle">{escape(x_label)}</text>'
+    )
+    parts.append("</svg>")
+    return "\n".join(parts)
+
+
+def _opening(height: int, description: str) -> str:
+    """The SVG element as it begins."""
+    return (
+        f'<svg class="run-curve" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'aria-label="{escape(description)}">'
+    )
 
 
 def _legend(lines: Sequence[Line]) -> list[str]:

@@ -87,7 +87,7 @@ NO_RUNS = """\
 No run on this corpus has been recorded yet. To make one:
 
 ```text
-annotated-transformer train --preset tiny --data multi30k --run-dir runs/multi30k
+annotated-transformer train --preset tiny --data {corpus} --run-dir runs/{corpus}
 ```
 """
 
@@ -106,7 +106,7 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
         page.introduction,
     ]
     if not ours:
-        parts.append(NO_RUNS)
+        parts.append(NO_RUNS.format(corpus=page.corpus))
     else:
         parts.append(HOW_TO_READ)
     if len(ours) > 1:
@@ -123,12 +123,7 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
 
 
 def _run_part(run: RecordedRun) -> list[str]:
-    parts = [f"## {capital(run.title)}", ""]
-    if run.status != "finished":
-        parts += [f"**This run {run.status}.** It is kept as it is.", ""]
-    parts += [_headline(run), ""]
-    if run.settings_chosen:
-        parts += [run.settings_chosen, ""]
+    parts = _beginning(run, f"## {capital(run.title)}")
     if run.metrics:
         parts += ["### Curve", "", _curve(run), ""]
     if run.examples:
@@ -137,6 +132,15 @@ def _run_part(run: RecordedRun) -> list[str]:
     parts += [f"- {sentence}" for sentence in run.what_went_badly] or ["Nothing was noted."]
     parts += ["", *_scores_and_commands(run)]
     return parts
+
+
+def _beginning(run: RecordedRun, heading: str) -> list[str]:
+    """A run's heading, how it ended if not well, its headline, and how its settings were chosen."""
+    parts = [heading, ""]
+    if run.status != "finished":
+        parts += [f"**This run {run.status}.** It is kept as it is.", ""]
+    parts += [_headline(run), ""]
+    return [*parts, run.settings_chosen, ""] if run.settings_chosen else parts
 
 
 def _scores_and_commands(run: RecordedRun) -> list[str]:
@@ -176,7 +180,7 @@ def _headline(run: RecordedRun) -> str:
     found = [(split, run.score(split, "cased")) for split in tests_of(run)]
     scores = ", ".join(f"**{s.value:.2f}** on {split}" for split, s in found if s is not None)
     gpus = run.hardware.get("gpus")
-    clock = f"{cost['wall_seconds'] / 60:.1f} minutes by the clock"
+    clock = _clock_minutes(run)
     time = f"{clock} on one {gpus[0]}" if gpus else f"{_processor_minutes(run)}, {clock}"
     said = f"BLEU, cased: {scores}. " if scores else ""
     return f"{said}{cost['parameters']:,.0f} parameters, {cost['steps']:,.0f} steps, {time}."
@@ -186,12 +190,16 @@ def _processor_minutes(run: RecordedRun) -> str:
     return f"{run.cost['process_cpu_seconds'] / 60:.1f} minutes of processor time"
 
 
+def _clock_minutes(run: RecordedRun) -> str:
+    return f"{run.cost['wall_seconds'] / 60:.1f} minutes by the clock"
+
+
 def _picture(runs: Sequence[RecordedRun]) -> list[str]:
     """A row for each group of seeds, a dot for each run: BLEU on the first test split."""
-    split = tests_of(runs[0])[:1]
+    split = next(iter(tests_of(runs[0])), "")
     rows = []
     for group in by_settings(runs):
-        scores = [run.score(split[0], "lower-tokenised") for run in group] if split else []
+        scores = [run.score(split, "lower-tokenised") for run in group]
         if values := [score.value for score in scores if score is not None]:
             rows.append(Dots(capital(group[0].title), values))
     if len(rows) < 2:
@@ -199,7 +207,7 @@ def _picture(runs: Sequence[RecordedRun]) -> list[str]:
     said = "; ".join(
         f"{row.name}: " + ", ".join(f"{value:.2f}" for value in row.values) for row in rows
     )
-    what = f"{PROTOCOL_NAMES['lower-tokenised']}, on {split[0]}"
+    what = f"{PROTOCOL_NAMES['lower-tokenised']}, on {split}"
     drawing = draw_dots(rows, what, f"{what}, a dot a run. {said}.")
     below = (
         f"{what}. A row for each recipe, the best on the validation split first, those that were "
@@ -223,12 +231,7 @@ def by_settings(runs: Sequence[RecordedRun]) -> list[list[RecordedRun]]:
 
 def _seed_part(run: RecordedRun) -> list[str]:
     """The same settings with another seed: command, cost, scores."""
-    parts = [f"### The same with seed {run.seeds['training']}", ""]
-    if run.status != "finished":
-        parts += [f"**This run {run.status}.** It is kept as it is.", ""]
-    parts += [_headline(run), ""]
-    if run.settings_chosen:
-        parts += [run.settings_chosen, ""]
+    parts = _beginning(run, f"### The same with seed {run.seeds['training']}")
     parts += [f"- {sentence}" for sentence in run.what_went_badly]
     return [*parts, "", *_scores_and_commands(run)]
 
@@ -262,7 +265,7 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"seed {run.seeds['training']}",
         f"- Departures from the paper by a named option: {departed}",
         f"- Cost of training, scoring not counted: {_processor_minutes(run)}, "
-        f"{cost['wall_seconds'] / 60:.1f} minutes by the clock",
+        f"{_clock_minutes(run)}",
         f"- Machine: {hardware['processor']}, {hardware['cores']} cores, "
         f"{hardware.get('memory_gib', '?')} GiB of memory"
         + "".join(f", {gpu}" for gpu in hardware.get("gpus", [])),
