@@ -181,32 +181,42 @@ def findings() -> str:
 
 def _finding(finding: Finding) -> str:
     picture = base64.b64encode(thumbnail(finding)).decode()
+    shows = html.escape(figure_cell(finding)["metadata"]["mystnb"]["image"]["alt"])
     return (
         f'<li><a href="../notebooks/{finding.chapter}.html#{finding.anchor}">'
-        f'<img alt="" src="data:image/png;base64,{picture}">'
+        f'<img alt="{shows}" src="data:image/png;base64,{picture}">'
         f"<span>{html.escape(finding.says)}</span></a></li>"
     )
 
 
 def thumbnail(finding: Finding) -> bytes:
-    """The first picture below a heading of a chapter, as a PNG of a few colours.
+    """Its picture as a small PNG of a few colours."""
+    (drawn,) = map(drawn_by, filter(drawn_by, figure_cell(finding)["outputs"]))
+    picture = Image.open(io.BytesIO(base64.b64decode(drawn))).convert("RGBA")
+    picture.thumbnail((THUMBNAIL, THUMBNAIL))
+    small = io.BytesIO()
+    few = picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+    few.save(small, "png", optimize=True)
+    return small.getvalue()
+
+
+def figure_cell(finding: Finding) -> lanes.Cell:
+    """The first cell with a picture below a finding's heading.
 
     Raises:
         ValueError: if there is none.
     """
     notebook = json.loads((NOTEBOOKS / f"{finding.chapter}.ipynb").read_text(encoding="utf-8"))
-    below = False
-    for cell in notebook["cells"]:
-        below = below or lanes.source_of(cell).startswith(f"## {finding.section}")
-        for output in cell.get("outputs", []) if below else []:
-            if drawn := output.get("data", {}).get("image/png"):
-                picture = Image.open(io.BytesIO(base64.b64decode("".join(drawn)))).convert("RGBA")
-                picture.thumbnail((THUMBNAIL, THUMBNAIL))
-                small = io.BytesIO()
-                few = picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
-                few.save(small, "png", optimize=True)
-                return small.getvalue()
+    for section in lanes.sections(notebook["cells"]):
+        for cell in section.cells if section.heading == finding.section else []:
+            if any(map(drawn_by, cell.get("outputs", []))):
+                return cell
     raise ValueError(f"{finding.chapter} has no picture below {finding.section!r}")
+
+
+def drawn_by(output: dict[str, Any]) -> str:
+    """The PNG of an output, in base64; "" if it is none."""
+    return "".join(output.get("data", {}).get("image/png", ""))
 
 
 def failing_card() -> str:
