@@ -67,7 +67,10 @@ def differing(pairs: list[tuple[str, Exercise, Candidate]]) -> dict[str, Any]:
     return {name: (here[name], there[name]) for name in here if here[name] != there[name]}
 
 
-@pytest.mark.parametrize("name", ["beyond.linear_attention", "beyond.tiled_attention"])
+@pytest.mark.parametrize(
+    "name",
+    ["beyond.linear_attention", pytest.param("beyond.tiled_attention", marks=pytest.mark.slow)],
+)
 def test_what_is_watched_is_watched_in_a_notebook_too(name: str) -> None:
     exercise = catalogue()[name]
     pairs = [(m.name, exercise, m.implementation) for m in exercise.mistakes]

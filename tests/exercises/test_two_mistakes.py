@@ -90,11 +90,11 @@ def says_the_same(exercise: Exercise, names: tuple[str, ...], candidate: Candida
 
 @pytest.mark.parametrize(
     ("number", "exercises", "pairs"),
-    [(2, 40, 80), pytest.param(50, 40, 2000, marks=pytest.mark.slow)],
+    [(1, 40, 40), pytest.param(50, 40, 2000, marks=pytest.mark.slow)],
     ids=["a few", "thousands"],
 )
 def test_both_are_named(number: int, exercises: int, pairs: int) -> None:
-    """A minute for the few: a pair is told apart from all others of its bank."""
+    """Half a minute for the few: a pair is told apart from all others of its bank."""
     seen, true, complete, false = set(), 0, 0, 0
     seconds: list[float] = []
     for exercise in catalogue().values():
@@ -123,8 +123,8 @@ def test_both_are_named(number: int, exercises: int, pairs: int) -> None:
     assert found >= pairs
     assert true / found >= 0.95
     assert complete / found >= 0.85
-    assert false / found <= (0.02 if number > 2 else 0.05), "of a few one more is a lot"
+    assert false / found <= (0.02 if number > 1 else 0.05), "of a few one more is a lot"
     # `make test` has other tests beside this one on machines of every speed: 6.7 s were seen there.
-    slack = 1 if number > 2 else 2
+    slack = 1 if number > 1 else 2
     assert statistics.median(seconds) < slack
     assert max(seconds) < 5 * slack
