@@ -79,10 +79,6 @@ class Visit:
         self.page.goto(url)
         self.settle()
 
-    @property
-    def theme(self) -> str:
-        return str(self.page.evaluate("document.documentElement.dataset.theme"))
-
     def note_request(self, url: str, own: str) -> None:
         parts = urlparse(url)
         if parts.scheme not in ("data", "blob") and parts.netloc != own:
@@ -106,6 +102,7 @@ class Visit:
     def violations(self, rules: str = "all") -> list[str]:
         """What axe-core finds, one line a place: by all rules, those of colours, or the others."""
         self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        # Preloading asks for the style sheets once more, which a page in a folder may not do.
         options: dict[str, object] = {"resultTypes": ["violations"], "preload": False}
         if rules == "colours":
             options["runOnly"] = COLOURS
@@ -130,7 +127,7 @@ def look(visit: Visit, scheme: str) -> None:
     page = visit.page
     assert visit.elsewhere == [], "requests to another host"
     assert visit.errors == [], "errors in the console"
-    assert visit.theme == scheme
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
     if page.locator("article .math").count():
         assert page.locator("mjx-container").count(), "no formula is drawn"
     assert page.locator("mjx-merror, [data-mjx-error]").count() == 0, "a formula is wrong"
@@ -173,9 +170,9 @@ def test_page_on_a_phone_from_a_folder(browser: Browser, name: str) -> None:
         turn(visit, "light")
         look(visit, "light")
         visit.page.evaluate("document.querySelector('article')?.remove()")
-        for scheme in ("light", "dark"):
-            turn(visit, scheme)
-            assert visit.violations("colours") == []
+        assert visit.violations("colours") == []
+        turn(visit, "dark")
+        assert visit.violations("colours") == []
     finally:
         visit.page.context.close()
 
