@@ -113,7 +113,7 @@ check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-CODE := --dist loadscope tests --ignore tests/book/test_site.py $(if $(DATA_DIR),--data-dir=$(DATA_DIR))
+CODE := --dist worksteal tests --ignore tests/book/test_site.py $(if $(DATA_DIR),--data-dir=$(DATA_DIR))
 
 test-code: setup node_modules/.installed
 	@echo "== Code and exercises"

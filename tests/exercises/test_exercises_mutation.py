@@ -118,14 +118,15 @@ def test_the_reference_passes(exercise: Exercise, record_property: Record) -> No
 def test_a_check_answers_in_two_seconds(exercise: Exercise) -> None:
     """Of processor time, with that of its process: a busy machine only takes longer by the clock.
 
-    The best of three, since what runs beside it on a core takes from its caches.
+    Once in three is enough, since what runs beside it on a core takes from its caches.
     """
-    times = []
-    for _ in range(3):
+
+    def seconds() -> float:
         begun = _processor_seconds()
         grade_exercise(exercise, exercise.reference)
-        times.append(_processor_seconds() - begun)
-    assert min(times) < 2
+        return _processor_seconds() - begun
+
+    assert any(seconds() < 2 for _ in range(3))
 
 
 @by_id

@@ -1,5 +1,6 @@
 """Two mistakes at once, drawn from each bank and listed nowhere: both are named."""
 
+import functools
 import itertools
 import random
 import statistics
@@ -21,18 +22,23 @@ from annotated_transformer.exercises.grader.pristine import pristine
 from annotated_transformer.exercises.grader.sandbox import Run
 
 Candidate = Callable[..., Any]
+Profile = Callable[[int], Outcome]
 
 
-def profile(exercise: Exercise, function: Candidate) -> list[Outcome]:
-    """What a function gives on every case."""
-    return [
-        outcome_of(exercise, number, function, str(case.dtype or "float64").removeprefix("torch."))
-        for number, case in enumerate(cases_of(exercise))
-    ]
+def profile(exercise: Exercise, function: Candidate) -> Profile:
+    """What a function gives on the case of a number: run when it is asked for, once."""
+
+    @functools.cache
+    def on(number: int) -> Outcome:
+        dtype = str(cases_of(exercise)[number].dtype or "float64").removeprefix("torch.")
+        return outcome_of(exercise, number, function, dtype)
+
+    return on
 
 
-def alike(one: list[Outcome], other: list[Outcome]) -> bool:
-    return all(part(a, b, Tolerance()) for a, b in zip(one, other, strict=True) for part in PARTS)
+def alike(exercise: Exercise, one: Profile, other: Profile) -> bool:
+    numbers = range(len(cases_of(exercise)))
+    return all(part(one(n), other(n), Tolerance()) for n in numbers for part in PARTS)
 
 
 def both(exercise: Exercise, one: Mistake, other: Mistake) -> Candidate | None:
@@ -58,8 +64,8 @@ def drawn(exercise: Exercise, number: int) -> Iterator[tuple[Mistake, Mistake, C
         candidate = both(exercise, one, other)
         if candidate is None:
             continue
-        own = profile(exercise, candidate) if entries else []
-        if any(alike(own, entry) for entry in entries):
+        own = profile(exercise, candidate)
+        if any(alike(exercise, own, entry) for entry in entries):
             continue
         yield one, other, candidate
         found += 1
@@ -85,7 +91,7 @@ def says_the_same(exercise: Exercise, names: tuple[str, ...], candidate: Candida
     function = one.implementation if len(found) == 1 else both(exercise, one, other)
     if function is None or exercise.asks_for_answers:
         return False
-    return alike(profile(exercise, function), profile(exercise, candidate))
+    return alike(exercise, profile(exercise, function), profile(exercise, candidate))
 
 
 @pytest.mark.parametrize(

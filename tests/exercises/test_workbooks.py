@@ -70,16 +70,30 @@ def without_what_lies_between(chapter: Notebook) -> Notebook:
     return {**chapter, "cells": kept}
 
 
-@pytest.mark.parametrize(
-    "whole", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["exercises", "whole"]
-)
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_a_solved_chapter_runs_with_every_check_green(path: Path, whole: bool) -> None:
-    chapter = solved(json.loads(path.read_text(encoding="utf-8")))
+def all_passed(chapter: Notebook) -> dict[str, str]:
+    """What the cards have to say."""
     asked = [cell["metadata"].get("exercise_id") for cell in chapter["cells"]]  # may be none
-    wanted = {exercise_id: "passed" for exercise_id in asked if exercise_id}
-    run = chapter if whole else without_what_lies_between(chapter)
-    assert states(executed(run, path.parent)) == wanted
+    return {exercise_id: "passed" for exercise_id in asked if exercise_id}
+
+
+def test_every_chapters_exercises_solved_are_green() -> None:
+    """Each with its chapter's imports alone; one after the other in one kernel, wiped between."""
+    wipe = {"cell_type": "code", "source": "%reset -f", "metadata": {}, "outputs": []}
+    cells: list[dict[str, Any]] = []
+    for path in CHAPTERS:
+        chapter = solved(json.loads(path.read_text(encoding="utf-8")))
+        cells += [*without_what_lies_between(chapter)["cells"], wipe | {"execution_count": None}]
+    run = {**chapter, "cells": [{**cell, "id": f"cell-{n}"} for n, cell in enumerate(cells)]}
+    assert states(executed(run, CHAPTERS[0].parent)) == all_passed(run)
+    stems = {path.stem for path in CHAPTERS}
+    assert set(all_passed(run)) == {e.id for e in EXERCISES if chapter_of(e.id) in stems}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_solved_chapter_runs_with_every_check_green(path: Path) -> None:
+    chapter = solved(json.loads(path.read_text(encoding="utf-8")))
+    assert states(executed(chapter, path.parent)) == all_passed(chapter)
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

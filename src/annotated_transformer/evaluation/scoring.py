@@ -9,7 +9,7 @@ tokenised by Moses before n-grams are counted. The two are not comparable with e
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -95,7 +95,7 @@ def lower_tokenised_bleu(
     hypotheses: Sequence[str], references: Sequence[str], language: str = "de"
 ) -> Score:
     """BLEU of the Multi30k literature: both sides lower-cased, normalised, tokenised by Moses."""
-    prepare = MosesPreparation(language)
+    prepare = moses_preparation(language)
     metric = BLEU(lowercase=True, tokenize="none", force=True)  # the words are separated already
     value = metric.corpus_score(
         [prepare(line) for line in hypotheses], [[prepare(line) for line in references]]
@@ -168,7 +168,7 @@ def count_sentences(
     """
     check_line_counts(hypotheses, references)
     if protocol in BLEU_PROTOCOLS:
-        words = words_13a if protocol == "cased" else MosesPreparation(language).words
+        words = words_13a if protocol == "cased" else moses_preparation(language).words
         counts = count_corpus(list(map(words, hypotheses)), list(map(words, references)))
         return Counted(counts, partial(bleu_of_counts, smoothing="exp"))
     if protocol == "chrf":
@@ -193,19 +193,29 @@ def match_of_counts(sums: NDArray[Any]) -> NDArray[Any]:
 
 
 class MosesPreparation:
-    """Lower-case, normalise punctuation, tokenise: one line of text to words between spaces."""
+    """Lower-case, normalise punctuation, tokenise: one line of text to words between spaces.
+
+    It keeps what it has made of the last lines: many translators have the same references.
+    """
 
     def __init__(self, language: str = "de") -> None:
         self.normaliser = MosesPunctNormalizer(lang=language)
         self.tokeniser = MosesTokenizer(lang=language)
+        self._kept = lru_cache(maxsize=10_000)(self._prepare)
 
     def __call__(self, line: str) -> str:
+        return self._kept(line)
+
+    def _prepare(self, line: str) -> str:
         normalised = self.normaliser.normalize(line.lower())
         return str(self.tokeniser.tokenize(normalised, return_str=True))
 
     def words(self, line: str) -> list[str]:
         """The words of a line, as a scorer that lower-cases counts them."""
         return self(line).lower().split()
+
+
+moses_preparation = cache(MosesPreparation)  # reading a language's rules takes longer than a line
 
 
 def _unknown(protocol: str) -> CallError:
