@@ -73,3 +73,36 @@ def test_smoothing_shows_the_target_and_the_lowest_loss(monkeypatch: pytest.Monk
 def test_a_start_of_smoothing_that_is_no_stop_is_refused() -> None:
     with pytest.raises(ValueError, match=r"start = 0.4 is no stop"):
         figures.touch_smoothing((0.1, 0.2), start=0.4)
+
+
+def test_a_training_moves_its_picture_its_line_and_its_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[tuple[Figure, str]] = []
+    monkeypatch.setattr(
+        "annotated_transformer.figures.training.show_figure",
+        lambda figure, label: shown.append((figure, label)),
+    )
+    early, late = torch.full((2, 3), 1 / 3), torch.eye(3)[:2]
+    moments = [
+        figures.Moment(10, "loss 3.00, none right:", "<unk> " * 30, early),
+        figures.Moment(20, "loss 1.00, all right:", "Die Frau", late),
+    ]
+    curve = ([10, 20], [3.0, 1.0])
+    data = figures.touch_training(moments, curve, 0.5, ["Die", "Frau"], ["The", "woman", "."], "x")
+    assert data["steps"].tolist() == [10, 20]
+    assert np.allclose(data["weights"][1], late)
+    figure = figure_json(shown[0][0])
+    heat, loss, floor = figure["data"]
+    assert np.allclose(heat["z"], early, atol=1e-3)
+    assert loss["y"] == [3, 1]
+    assert floor["y"] == [0.5, 0.5]
+    first, second = (step["args"] for step in figure["layout"]["sliders"][0]["steps"])
+    assert np.allclose(second[0]["z"][0], late)
+    assert second[2] == [0]  # the curves stay
+    assert (second[1]["shapes"][0]["x0"], second[1]["shapes"][0]["x1"]) == (20, 20)
+    titles = [first[1]["title.text"], second[1]["title.text"]]
+    assert titles[0].startswith("loss 3.00, none right:<br>&lt;unk&gt; ")  # no tag for plotly
+    assert titles[1] == "loss 1.00, all right:<br>Die Frau<br>"
+    assert [title.count("<br>") for title in titles] == [2, 2]  # nothing jumps
+    assert figure["layout"]["title"]["text"] == titles[0]

@@ -57,7 +57,12 @@ from annotated_transformer.figures.tensors import (
 )
 from annotated_transformer.figures.tokenization import draw_padding, touch_merges
 from annotated_transformer.figures.touch import touch_masks, touch_softmax_scale, touch_weights
-from annotated_transformer.figures.training import touch_smoothing, touch_warmup
+from annotated_transformer.figures.training import (
+    Moment,
+    touch_smoothing,
+    touch_training,
+    touch_warmup,
+)
 from annotated_transformer.figures.writing import touch_writing
 
 __all__ = [
@@ -69,6 +74,7 @@ __all__ = [
     "Change",
     "Curve",
     "Differences",
+    "Moment",
     "Panel",
     "System",
     "base_layout",
@@ -114,6 +120,7 @@ __all__ = [
     "touch_smoothing",
     "touch_softmax_scale",
     "touch_strips",
+    "touch_training",
     "touch_warmup",
     "touch_weights",
     "touch_writing",

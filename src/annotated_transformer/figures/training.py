@@ -1,21 +1,28 @@
-"""The figures of training (chapter 8): label smoothing and its floor, the rate and its warm-up."""
+"""The figures of training (chapter 8): smoothing and its floor, the warm-up, a run step by step."""
 
+import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
 
 from annotated_transformer.figures.matrices import Array, as_array
 from annotated_transformer.figures.plotly_renderer import (
     NO_LINES,
+    WEIGHT_SCALE,
     choice,
     layout_with_controls,
     show_figure,
     slider,
     ticks,
 )
-from annotated_transformer.figures.style import TEXT
+from annotated_transformer.figures.style import TEXT, colour
 from annotated_transformer.training.schedule import noam_rate
 
 INK = "#7B5FC7"  # no role's colour
@@ -167,3 +174,127 @@ def touch_warmup(
         "lower peak; after both peaks the curves are one.",
     )
     return {"steps": x, "rates": rates, "peaks": peaks}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A training that was looked into after `step` steps.
+
+    says: the first line above the picture. writes: the model's translation at that moment.
+    weights: (n_tgt, n_src), what each piece about to be written looks at.
+    """
+
+    step: int
+    says: str
+    writes: str
+    weights: Tensor | ArrayLike
+
+
+def touch_training(
+    moments: Sequence[Moment],
+    curve: tuple[ArrayLike, ArrayLike],
+    floor: float,
+    target: Sequence[str],
+    source: Sequence[str],
+    label: str,
+    start: int = 0,
+) -> dict[str, Array]:
+    """A training to move through: a slider over moments of it.
+
+    Each moment shows its translation, its attention, and its place on the curve of the loss.
+
+    Args:
+        moments: in the order of their steps.
+        curve: steps and losses, in nats per token. floor: the lowest loss there can be.
+        target, source: the pieces at the rows and the columns of every moment's weights.
+        label: what the figure shows, for a person who cannot see it.
+        start: the moment shown first.
+
+    Returns:
+        "steps" (moments,) and "weights" (moments, n_tgt, n_src).
+    """
+    weights = np.array([np.round(as_array(moment.weights), 3) for moment in moments])
+    steps, losses = (np.asarray(values, dtype=float) for values in curve)
+    lines = [[m.says, *textwrap.wrap(m.writes, 46, max_lines=2, placeholder=" …")] for m in moments]
+
+    def title(i: int) -> str:
+        return "<br>".join(map(escape, [*lines[i], "", ""][:3]))  # as high at every moment
+
+    def here(i: int) -> dict[str, Any]:
+        x = moments[i].step
+        line = {"color": colour("query"), "width": 2}
+        axes = {"xref": "x2", "yref": "y2 domain"}
+        return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": line, **axes}
+
+    stops = [
+        choice(
+            f"{moment.step:,}",
+            "update",
+            {"z": [weights[i].tolist()]},
+            {"title.text": title(i), "shapes": [here(i)]},
+            [0],
+        )
+        for i, moment in enumerate(moments)
+    ]
+    layout = layout_with_controls(
+        height=480,
+        margin={"l": 10, "r": 10, "t": 76, "b": 42},
+        slider_below=slider("after step ", stops, start, x=0.0, len=1.0),
+        title={"text": title(start), "font": {"size": 14, "color": TEXT}, "x": 0.01},
+        shapes=[here(start)],
+    )
+    layout |= _training_axes(layout, target, source)
+    traces = [
+        go.Heatmap(
+            z=weights[start].tolist(),
+            hovertemplate="%{z:.2f}<extra></extra>",
+            colorscale=WEIGHT_SCALE,
+            zmin=0,
+            zmax=1,
+            xgap=1,
+            ygap=1,
+            showscale=False,
+        ),
+        *(
+            go.Scatter(
+                x=x.tolist(),
+                y=y.tolist(),
+                mode="lines",
+                line={"color": ink, "dash": dash},
+                hovertemplate=f"{name}: %{{y:.2f}} nats<extra></extra>",
+                xaxis="x2",
+                yaxis="y2",
+            )
+            for name, x, y, ink, dash in (
+                ("step %{x:.0f}", steps, losses, INK, "solid"),
+                ("the floor", steps[[0, -1]], np.full(2, floor), PAPER_INK, "dash"),
+            )
+        ),
+    ]
+    show_figure(go.Figure(traces, layout), label)
+    return {"steps": np.array([moment.step for moment in moments]), "weights": weights}
+
+
+def _training_axes(
+    layout: dict[str, Any], target: Sequence[str], source: Sequence[str]
+) -> dict[str, Any]:
+    """Pieces at the attention above, steps and nats at the loss below."""
+    return {
+        "xaxis": {**layout["xaxis"], **NO_LINES, **ticks(source), "tickangle": -60},
+        "yaxis": {
+            **layout["yaxis"],
+            **NO_LINES,
+            **ticks(target),
+            "autorange": "reversed",
+            "domain": [0.46, 1.0],
+            "title": {"text": "about to be written", "standoff": 8},
+        },
+        "xaxis2": {**layout["xaxis"], "anchor": "y2", "title": {"text": "step", "standoff": 4}},
+        "yaxis2": {
+            **layout["yaxis"],
+            "anchor": "x2",
+            "domain": [0.0, 0.25],
+            "rangemode": "tozero",
+            "title": {"text": "loss, nats"},
+        },
+    }
