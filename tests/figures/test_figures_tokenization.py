@@ -88,3 +88,21 @@ def test_padding_is_drawn_and_counted() -> None:
         assert bars == expected
         assert axes.get_xlim() == (0, 20)
     pyplot.close("all")
+
+
+def test_waste_and_the_spread_of_sizes_are_drawn_as_given() -> None:
+    ways = {
+        "as they come": {"waste": [0.5, 0.6], "positions": [100, 200]},
+        "a budget": {"waste": [0.01, 0.3], "positions": [900, 1000]},
+    }
+    drawn = figures.draw_waste(ways, ("French", "Dutch"))
+    np.testing.assert_allclose(drawn["waste"], [[50, 60], [1, 30]])
+    assert drawn["positions"].tolist() == [[100, 200], [900, 1000]]
+    shares, spans = pyplot.gcf().axes
+    assert [bar.get_width() for bar in shares.patches] == [50, 1, 60, 30]  # side by side
+    assert shares.get_legend_handles_labels()[1] == ["French", "Dutch"]
+    lines = [np.array(line.get_data()).T.tolist() for line in spans.lines]
+    assert lines == [[[100, 0], [200, 0]], [[900, 1], [1000, 1]]]
+    words = [(text.get_text(), text.get_ha()) for text in spans.texts]
+    assert words == [("100 to 200", "left"), ("900 to 1,000", "right")]
+    pyplot.close("all")

@@ -55,7 +55,7 @@ from annotated_transformer.figures.tensors import (
     draw_broadcast,
     draw_view_and_transpose,
 )
-from annotated_transformer.figures.tokenization import draw_padding, touch_merges
+from annotated_transformer.figures.tokenization import draw_padding, draw_waste, touch_merges
 from annotated_transformer.figures.touch import touch_masks, touch_softmax_scale, touch_weights
 from annotated_transformer.figures.training import (
     Moment,
@@ -101,6 +101,7 @@ __all__ = [
     "draw_strips",
     "draw_view_and_transpose",
     "draw_vocabularies",
+    "draw_waste",
     "draw_waterfall",
     "draw_weights",
     "draw_word_through_heads",

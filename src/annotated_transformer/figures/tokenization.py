@@ -1,9 +1,10 @@
-"""Figures of the data (chapter 7): a sentence under more and more merges, and padded batches.
+"""Figures of the data (chapter 7): a sentence under more and more merges, padded batches, waste.
 
 Every function draws and returns the numbers it has drawn.
 """
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from annotated_transformer.figures.style import (
     BLOCKED,
     NEUTRAL_COLOURS,
     TEXT,
+    WEIGHT_COLOURS,
     add_legend,
     new_figure,
 )
@@ -32,6 +34,7 @@ Words = Sequence[Sequence[str]]  # a sentence: for each word its pieces
 
 PIECE_SCALE = [[0.0, "#E6ECF8"], [1.0, "#B9C6E4"]]  # neighbours in a word differ
 INK = "#000000"
+LETTERS_A_LINE = 16  # of the names of the ways to make batches
 
 
 def cells_of(words: Words, columns: int) -> tuple[list[list[int | None]], list[list[str]]]:
@@ -199,3 +202,59 @@ def draw_padding(
     ]
     add_legend(figure, handles=handles, loc="outside lower center", ncols=2, labelcolor=TEXT)
     return waste
+
+
+def draw_waste(
+    ways: Mapping[str, Mapping[str, Any]], sides: tuple[str, str] = ("English", "German")
+) -> dict[str, Array]:
+    """Ways to make batches, a line each: what share is padding, and how unequal the tensors are.
+
+    Args:
+        ways: way -> "waste", the share of padding on either side, and "positions", those of the
+            smallest and of the largest batch; drawn from the top in that order.
+        sides: what the two sides are.
+
+    Returns:
+        "waste", in percent, and "positions", each (ways, 2).
+    """
+    waste = np.array([[100 * share for share in way["waste"]] for way in ways.values()])
+    sizes = np.array([way["positions"] for way in ways.values()])
+    places = np.arange(len(ways))
+    _, (shares, spans) = new_figure(5.8, 0.8 + 0.5 * len(ways), 2, sharey=True)
+    shade = WEIGHT_COLOURS(0.6)
+    for number, (side, hatch) in enumerate(zip(sides, ("", "///"), strict=True)):
+        bars = shares.barh(
+            places + 0.36 * number - 0.18,
+            waste[:, number],
+            0.32,
+            color="none" if number else shade,
+            edgecolor=shade,
+            hatch=hatch,
+            label=side,
+        )
+        shares.bar_label(bars, fmt="%.1f", padding=2, fontsize=9, color=TEXT)
+    names = ["\n".join(wrap(name, LETTERS_A_LINE)) for name in ways]
+    shares.set_yticks(places, names, fontsize=10)
+    shares.set_ylim(len(ways) - 0.5, -0.5)
+    shares.set_xlim(0, 1.2 * waste.max())
+    shares.set_xlabel("% padding")
+    add_legend(shares, loc="center right")
+    low, high = float(sizes.min()), float(sizes.max())
+    for place, (least, most) in enumerate(sizes):
+        spans.plot([least, most], [place, place], "|-", color=TEXT, ms=12)
+        left = least * most < low * high  # of the middle, so its words have their room on the right
+        spans.text(
+            least if left else most,
+            place - 0.2,
+            f"{least:,} to {most:,}",
+            ha="left" if left else "right",
+            va="bottom",
+            fontsize=9,
+            color=TEXT,
+        )
+    spans.set_xscale("log")
+    spans.set_xlim(0.8 * low, 1.25 * high)
+    spans.set_xticks([])
+    spans.minorticks_off()
+    spans.set_xlabel("positions of a batch,\nlog scale")
+    return {"waste": waste, "positions": sizes}
