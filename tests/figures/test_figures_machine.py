@@ -21,19 +21,21 @@ def test_the_roof_is_the_lower_of_the_two() -> None:
     points = {line.get_label(): float(line.get_ydata()[0]) for line in axes.lines[2:]}
     assert points == {"sum": 2.5, "product": 1000.0}
     assert "200" in axes.get_title(loc="left")
+    assert {text.get_text() for text in axes.texts} == {"sum", "product"}  # each at its point
 
 
-def test_columns_are_the_sums_of_their_components() -> None:
-    columns = {
+def test_bars_are_the_sums_of_their_components() -> None:
+    ways = {
         "a": {"weights": 1_000_000_000, "logits": 2_000_000_000},
         "b": {"weights": 1_000_000_000, "logits": 500_000_000},
     }
-    heights = figures.draw_memory(columns, [("card", 16e9)])
-    assert heights == {"a": 3.0, "b": 1.5}
+    lengths = figures.draw_memory(ways, [("card", 16e9)])
+    assert lengths == {"a": 3.0, "b": 1.5}
     (axes,) = plt.gcf().axes
-    tops = sorted(round(bar.get_y() + bar.get_height(), 6) for bar in axes.patches)
-    assert tops == [1.0, 1.0, 1.5, 3.0]
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["a", "b"]
+    ends = sorted(round(bar.get_x() + bar.get_width(), 6) for bar in axes.patches)
+    assert ends == [1.0, 1.0, 1.5, 3.0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]
+    assert [text.get_text() for text in axes.texts] == ["3.0", "1.5", "card"]
 
 
 def test_a_waterfall_goes_from_before_to_after() -> None:

@@ -33,10 +33,10 @@ def draw_roofline(
     Returns:
         The share of the peak that each can reach, by name.
     """
-    figure, (axes,) = new_figure(5.4, 4.6)
+    _, (axes,) = new_figure(5.4, 3.4)
     ridge = peak / bandwidth
     lowest = min(min(points.values()), 1.0) / 3
-    highest = max(max(points.values()), ridge) * 4
+    highest = max(max(points.values()), ridge) * 16  # room for the names under the flat part
     x = np.array([lowest, ridge, highest])
     axes.plot(x, np.minimum(x * bandwidth, peak) / 1e12, color=TEXT)
     axes.axvline(ridge, color=TEXT, lw=0.8, ls=":")
@@ -45,61 +45,69 @@ def draw_roofline(
         reached = min(intensity * bandwidth, peak)
         shares[name] = reached / peak
         axes.plot([intensity], [reached / 1e12], color=look[0], marker=look[2], ls="", label=name)
+    near: dict[str, Any] = {"textcoords": "offset points", "color": TEXT, "fontsize": 10}
+    flat = sorted((name for name in points if shares[name] == 1), key=points.__getitem__)
+    for level, name in enumerate(reversed(flat), start=1):
+        line = {"arrowstyle": "-", "color": TEXT, "lw": 0.6, "relpos": (0, 0.5)}
+        below = (5, -4 - 15 * level)
+        axes.annotate(
+            name, (points[name], peak / 1e12), below, va="center", arrowprops=line, **near
+        )
+    for name in (name for name in points if name not in flat):
+        place = (points[name], points[name] * bandwidth / 1e12)
+        axes.annotate(name, place, (9, -1), va="center", **near)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("operations for each byte")
     axes.set_ylabel("TFLOP/s at most")
     axes.set_title(f"{machine}: ridge at {ridge:,.0f}", loc="left")
     axes.grid(visible=True, lw=0.6)
-    add_legend(figure, loc="outside lower center", ncols=2, fontsize=10, columnspacing=1.0)
     return shares
 
 
 def draw_memory(
-    columns: Mapping[str, Mapping[str, int]], limits: Sequence[tuple[str, float]] = ()
+    ways: Mapping[str, Mapping[str, int]], limits: Sequence[tuple[str, float]] = ()
 ) -> dict[str, float]:
-    """Memory of training as one column a way to train, stacked by what it is for.
+    """Memory of training as one bar a way to train, put together from what it is for.
 
     Args:
-        columns: name of the column -> bytes by component, the same components in each.
+        ways: name of the bar -> bytes by component, the same components in each.
         limits: (name, bytes) of cards, drawn as lines.
 
     Returns:
-        The height of each column in GB.
+        The length of each bar in GB.
     """
-    figure, (axes,) = new_figure(5.6, 4.6)
-    components = list(next(iter(columns.values())))
-    base = np.zeros(len(columns))
+    figure, (axes,) = new_figure(5.6, 1.7 + 0.42 * len(ways))
+    components = list(next(iter(ways.values())))
+    ends = np.zeros(len(ways))
     looks = _looks(len(components))
     for number, component in enumerate(components):
-        heights = np.array([column[component] / 1e9 for column in columns.values()])
-        axes.bar(
-            range(len(columns)),
-            heights,
-            bottom=base,
-            width=0.6,
+        lengths = np.array([way[component] / 1e9 for way in ways.values()])
+        axes.barh(
+            range(len(ways)),
+            lengths,
+            left=ends,
+            height=0.66,
             color=looks[number][0],
             hatch=HATCHES[number % len(HATCHES)],
             edgecolor="#4A4A4A",
             linewidth=0.6,
             label=component,
         )
-        base += heights
+        ends += lengths
+    near: dict[str, Any] = {"textcoords": "offset points", "color": TEXT, "fontsize": 10}
+    for place, end in enumerate(ends):
+        axes.annotate(f"{end:.1f}", (end, place), (4, 0), va="center", **near)
     for name, limit in limits:
-        axes.axhline(limit / 1e9, color=TEXT, lw=1, ls="--")
-        axes.annotate(
-            name,
-            (len(columns) - 0.6, limit / 1e9),
-            (0, 3),
-            textcoords="offset points",
-            ha="right",
-            color=TEXT,
-            fontsize=10,
-        )
-    axes.set_xticks(range(len(columns)), list(columns), fontsize=10)
-    axes.set_ylabel("GB")
-    add_legend(figure, loc="outside lower center", ncols=3, fontsize=10, columnspacing=1.0)
-    return dict(zip(columns, base.tolist(), strict=True))
+        axes.axvline(limit / 1e9, color=TEXT, lw=1, ls="--")
+        axes.annotate(name, (limit / 1e9, -0.55), (0, 3), ha="center", **near)
+    axes.set_yticks(range(len(ways)), list(ways), fontsize=10)
+    axes.set_ylim(len(ways) - 0.5, -0.55)
+    axes.margins(x=0.1)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("GB")
+    add_legend(figure, loc="outside lower center", ncols=4, fontsize=10, columnspacing=1.0)
+    return dict(zip(ways, ends.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,7 @@ def draw_waterfall(
         What each change adds (most less than nothing), by name.
     """
     rows = len(changes) + 1
-    figure, (axes,) = new_figure(5.2, 1.2 + 0.33 * rows)
+    figure, (axes,) = new_figure(5.2, 1.2 + 0.3 * rows)
     widest = max(change.after for change in changes)
     found = {}
     for place, (before, change) in enumerate(pairwise(changes), start=1):
