@@ -6,6 +6,7 @@ shown through the package's own renderer.
 
 from annotated_transformer.figures.architecture import show_architecture
 from annotated_transformer.figures.beam_tree import BeamNode, nodes_of, show_beam_tree
+from annotated_transformer.figures.bills import Bill, draw_bills
 from annotated_transformer.figures.bleu import draw_ngrams
 from annotated_transformer.figures.cost import System, draw_bleu_by_cost
 from annotated_transformer.figures.curves import Curve, draw_curves
@@ -41,6 +42,7 @@ from annotated_transformer.figures.plotly_renderer import base_layout, show_figu
 from annotated_transformer.figures.positions import draw_maps, touch_position
 from annotated_transformer.figures.quiz import show_quiz
 from annotated_transformer.figures.reach import touch_reach
+from annotated_transformer.figures.sentence_pair import draw_sentence_pair
 from annotated_transformer.figures.style import (
     MARKERS,
     PALETTE,
@@ -71,6 +73,7 @@ __all__ = [
     "SIGNED_COLOURS",
     "WEIGHT_COLOURS",
     "BeamNode",
+    "Bill",
     "Change",
     "Curve",
     "Differences",
@@ -81,6 +84,7 @@ __all__ = [
     "colour",
     "draw_attention_steps",
     "draw_batch",
+    "draw_bills",
     "draw_bleu_by_cost",
     "draw_broadcast",
     "draw_curves",
@@ -95,6 +99,7 @@ __all__ = [
     "draw_reach",
     "draw_roofline",
     "draw_scores_by_heads",
+    "draw_sentence_pair",
     "draw_shares_by_head",
     "draw_split",
     "draw_stages",
