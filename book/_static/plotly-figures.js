@@ -48,6 +48,12 @@
     return figure;
   }
 
+  /* A title as one line of plain text: plotly's has tags and entities. */
+  const inWords = (title) =>
+    new DOMParser()
+      .parseFromString(title.replaceAll("<br>", ", "), "text/html")
+      .body.textContent.replace(/[, ]+$/, "");
+
   /* What a step of a slider or a button of a menu does: plotly's own vocabulary. */
   function perform(Plotly, plot, step) {
     const args = structuredClone(step.args || []);
@@ -67,8 +73,10 @@
     Object.assign(range, { type: "range", min: 0, max: Math.max(steps.length - 1, 0), step: 1 });
     range.value = specification.active || 0;
     const show = () => {
-      shown.textContent = steps[range.value]?.label ?? range.value;
-      range.setAttribute("aria-valuetext", shown.textContent);
+      const step = steps[range.value];
+      shown.textContent = step?.label ?? range.value;
+      const title = inWords(step?.args?.[1]?.["title.text"] ?? "");  // what the figure says there
+      range.setAttribute("aria-valuetext", [shown.textContent, title].filter(Boolean).join(": "));
     };
     const act = () => perform(Plotly, entry.plot, steps[range.value]);
     range.addEventListener("input", () => { show(); act(); });

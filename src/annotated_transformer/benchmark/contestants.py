@@ -192,7 +192,7 @@ def adam(model: nn.Module, fused: bool = True) -> torch.optim.Adam:
     """The same optimizer for everybody, at the paper's settings (section 5.3).
 
     Args:
-        fused: one kernel for all weights; else one weight matrix after the other.
+        fused: a few kernels for all weights; else one weight matrix after the other.
     """
     return torch.optim.Adam(
         model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, foreach=False, fused=fused

@@ -45,7 +45,7 @@ class Rung:
         bf16: matrix products in bfloat16.
         fast_attention: what the package chooses in place of Equation 1 in separate operations:
             PyTorch's fused kernels, or for bf16 on a CPU three operations.
-        fused_adam: one kernel for all weights in place of several for each.
+        fused_adam: a few kernels for all weights in place of several for each.
         by_length: sentences of similar length share a batch, in place of any that come.
         chunked_loss: only real positions are projected, a part of them at a time, as in `train`.
         ahead: the next batch is made meanwhile.
