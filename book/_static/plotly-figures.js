@@ -13,7 +13,7 @@
   const library = new URL("vendor/plotly.min.js", document.currentScript.src).href;
   const roles = ["query", "key", "value", "mask", "encoder", "decoder"];
   const config = { displayModeBar: false, responsive: true, scrollZoom: false };
-  const figures = new Map(); // container -> {text, plot, controls, replay, drawn, theme, queue}
+  const figures = new Map(); // container -> {text, plot, controls, replay, figure, theme, queue}
   let loading = null;
 
   function loadPlotly() {
@@ -55,30 +55,25 @@
       .body.textContent.replace(/[, ]+$/, "");
 
   /* What a step of a slider or a button of a menu does: plotly's own vocabulary. */
-  function perform(Plotly, plot, step) {
-    const args = structuredClone(step.args || []);
-    if (step.method === "animate" && Array.isArray(args[0]) && args[0].length) {
-      args[1] = { mode: "immediate", ...args[1], transition: { duration: 0 } };
-    }
-    if (step.method && step.method !== "skip") Plotly[step.method](plot, ...args);
-  }
+  const perform = (Plotly, plot, step) => Plotly[step.method](plot, ...structuredClone(step.args));
 
-  function slider(Plotly, entry, specification) {
-    const steps = specification.steps || [];
+  function slider(Plotly, entry, index) {
+    const { steps, active, currentvalue } = entry.figure.sliders[index];
     const label = document.createElement("label");
     const name = document.createElement("span");
     const range = document.createElement("input");
     const shown = document.createElement("output");
-    name.textContent = (specification.currentvalue?.prefix || "Step").replace(/[:=\s]+$/, "");
-    Object.assign(range, { type: "range", min: 0, max: Math.max(steps.length - 1, 0), step: 1 });
-    range.value = specification.active || 0;
+    name.textContent = (currentvalue?.prefix || "Step").replace(/[:=\s]+$/, "");
+    Object.assign(range, { type: "range", min: 0, max: steps.length - 1, step: 1 });
+    range.value = active || 0;
     const show = () => {
       const step = steps[range.value];
-      shown.textContent = step?.label ?? range.value;
-      const title = inWords(step?.args?.[1]?.["title.text"] ?? "");  // what the figure says there
+      shown.textContent = step.label;
+      const title = inWords(step.args[1]?.["title.text"] ?? "");  // what the figure says there
       range.setAttribute("aria-valuetext", [shown.textContent, title].filter(Boolean).join(": "));
     };
-    const act = () => perform(Plotly, entry.plot, steps[range.value]);
+    // The steps of the last drawing: they have its colours.
+    const act = () => perform(Plotly, entry.plot, entry.figure.sliders[index].steps[range.value]);
     range.addEventListener("input", () => { show(); act(); });
     show();
     label.append(name, range, shown);
@@ -86,22 +81,24 @@
     return label;
   }
 
-  function menu(Plotly, entry, specification) {
+  function menu(Plotly, entry, index) {
+    const { buttons: choices, active, name } = entry.figure.menus[index];
     const group = document.createElement("div");
     group.setAttribute("role", "group");
-    group.setAttribute("aria-label", "Show");
-    let chosen = specification.active ?? 0;
-    const buttons = (specification.buttons || []).map((step, index) => {
+    group.setAttribute("aria-label", name || "Show");
+    let chosen = active ?? 0;
+    const act = () => perform(Plotly, entry.plot, entry.figure.menus[index].buttons[chosen]);
+    const buttons = choices.map((choice, place) => {
       const button = document.createElement("button");
       button.type = "button";
-      button.textContent = step.label;
-      button.addEventListener("click", () => { chosen = index; show(); perform(Plotly, entry.plot, step); });
+      button.textContent = choice.label;
+      button.addEventListener("click", () => { chosen = place; show(); act(); });
       return button;
     });
-    const show = () => buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(index === chosen)));
+    const show = () => buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(place === chosen)));
     show();
     group.append(...buttons);
-    entry.replay.push(() => chosen > 0 && perform(Plotly, entry.plot, specification.buttons[chosen]));
+    entry.replay.push(() => chosen > 0 && act());
     return group;
   }
 
@@ -120,18 +117,18 @@
     entry.theme = theme;
     container.style.minHeight = entry.plot.style.minHeight = `${figure.layout.height}px`;
     await Plotly.newPlot(entry.plot, figure.data, figure.layout, config);
-    if (figure.frames?.length) await Plotly.addFrames(entry.plot, figure.frames);
-    if (!entry.drawn) {
-      entry.drawn = true;
+    const first = !entry.figure;
+    entry.figure = figure;
+    if (first) {
       entry.controls.append(
-        ...figure.sliders.map((item) => slider(Plotly, entry, item)),
-        ...figure.menus.map((item) => menu(Plotly, entry, item)),
+        ...figure.sliders.map((_, index) => slider(Plotly, entry, index)),
+        ...figure.menus.map((_, index) => menu(Plotly, entry, index)),
       );
       entry.controls.hidden = !entry.controls.childElementCount;
     } else {
-      entry.replay.forEach((act) => act()); // keep what the reader had chosen
+      for (const act of entry.replay) await act(); // keep what the reader had chosen
     }
-    container.dataset.drawn = "yes";
+    container.dataset.drawn = theme;
   }
 
   function failed(container, error) {
@@ -148,7 +145,7 @@
     controls.className = "plotly-figure-controls";
     controls.hidden = true;
     container.append(controls, plot);
-    figures.set(container, { text: source.textContent, plot, controls, replay: [], drawn: false, theme: null, queue: Promise.resolve() });
+    figures.set(container, { text: source.textContent, plot, controls, replay: [], figure: null, theme: null, queue: Promise.resolve() });
   }
 
   window.addEventListener("beforeprint", () => figures.forEach((_, container) => draw(container)));
@@ -162,7 +159,7 @@
   }, { rootMargin: "600px 0px" });
 
   new MutationObserver(() => {
-    for (const [container, entry] of figures) if (entry.drawn) draw(container);
+    for (const [container, entry] of figures) if (entry.figure) draw(container);
   }).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 
   for (const container of document.querySelectorAll(".plotly-figure")) {

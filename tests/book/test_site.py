@@ -17,6 +17,7 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from annotated_transformer.figures.style import PALETTE
 from browser import HOW_TO_GET_ONE, launch
 from lanes import LANE
 
@@ -31,6 +32,9 @@ PAGES = sorted(
 # The page at the root only leads on to the first page of the book.
 READ = [page for page in PAGES if page != "index.html"]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+WITH_FIGURES = [
+    page for page in CHAPTERS if 'class="plotly-figure"' in (SITE / page).read_text(encoding="utf-8")
+]
 COLOURS = ["color-contrast", "link-in-text-block"]  # what takes axe longest
 
 if not PAGES:
@@ -282,11 +286,11 @@ def test_lanes_open_for_who_is_led_into_them(browser: Browser, address: str, nam
         assert folds.count() == len(lanes)
         opened = "[...document.querySelectorAll('details.lane-fold')].filter(f => f.open).length"
         assert page.evaluate(opened) == 0
-        if not lanes:
-            return
-        heading = page.evaluate("document.querySelector('details.lane-fold h3, section.lane').id")
-        page.evaluate(f"location.hash = {heading!r}")
-        page.wait_for_function(f"{opened} === 1")
+        for inside in ("section.lane", "details.lane-fold section[id]"):
+            place = page.locator(inside).first.get_attribute("id")
+            page.evaluate(f"location.hash = {place!r}")
+            page.wait_for_function(f"{opened} === 1")
+            page.evaluate("document.querySelectorAll('details').forEach(f => { f.open = false })")
         told = page.evaluate(
             "[...document.querySelectorAll('details.lane-fold p')].map(p => p.textContent)"
         )
@@ -304,20 +308,48 @@ def test_lanes_open_for_who_is_led_into_them(browser: Browser, address: str, nam
         context.close()
 
 
+# The inks of one theme, and those in which the figures are drawn, as a browser writes colours.
+INKS_OF = """([theme, ...roles]) => {
+  const probe = document.body.appendChild(document.createElement('i'));
+  const inks = ['--ink', ...roles.map(role => `--role-${role}-${theme}`)].map(name => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
+  });
+  probe.remove();
+  return inks;
+}"""
+DRAWN_IN = """[...document.querySelectorAll('.plotly-figure svg *')]
+  .map(e => getComputedStyle(e)).flatMap(style => [style.fill, style.stroke])"""
+
+
 @pytest.mark.browser
-def test_figures_follow_the_page_from_light_to_dark(browser: Browser, address: str) -> None:
-    for name in CHAPTERS:
-        page = open_page(browser, f"{address}/{name}").page
-        if page.locator(".plotly-figure").count():
-            break
-        page.context.close()
-    else:
-        pytest.fail("no chapter has a figure to touch")
+@pytest.mark.parametrize("name", WITH_FIGURES)
+def test_figures_follow_the_page_from_light_to_dark(
+    browser: Browser, address: str, name: str
+) -> None:
+    """And back, with what the reader had chosen."""
+    visit = open_page(browser, f"{address}/{name}")
+    page = visit.page
     try:
-        colour = "getComputedStyle(document.querySelector('.plotly-figure svg text')).fill"
-        before = page.evaluate(colour)
-        page.evaluate("document.documentElement.dataset.theme = 'dark'")
-        page.wait_for_function(f"{colour} !== {before!r}")
+        for slider in page.locator(".plotly-figure input[type=range]").all():
+            slider.focus()
+            page.keyboard.press("Home" if slider.input_value() != "0" else "ArrowRight")
+        for group in page.locator(".plotly-figure [role=group]").all():
+            assert group.get_attribute("aria-label") != "Show"  # but what the buttons choose
+            group.locator("button").last.click()
+        here = "light"
+        for there in ("dark", "light"):
+            old = page.evaluate(INKS_OF, [here, *PALETTE])
+            turn(visit, there)
+            page.wait_for_function(
+                "theme => [...document.querySelectorAll('.plotly-figure')]"
+                ".every(figure => figure.dataset.drawn === theme)",
+                arg=there,
+            )
+            drawn = {*page.evaluate(DRAWN_IN)}
+            assert drawn & {*page.evaluate(INKS_OF, [there, *PALETTE])}
+            assert not drawn & {*old}
+            here = there
     finally:
         page.context.close()
 
