@@ -6,7 +6,7 @@ import pytest
 from test_lanes import CHAPTERS
 from test_notebooks import read
 
-from numbers_in_prose import strays
+from numbers_in_prose import PLOTLY, strays
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,6 +51,13 @@ def test_what_counts_as_held(text: str, found: list[str]) -> None:
     code = {"cell_type": "code", "metadata": {}, "source": ["run()"], "outputs": [output]}
     prose = {"cell_type": "markdown", "metadata": {}, "source": [f"## Text\n\n{text}"]}
     assert [stray.number for stray in strays([prose, code], ROOT)] == found
+
+
+def test_what_a_figure_to_touch_draws_holds_nothing_and_its_words_do() -> None:
+    forms = {PLOTLY: {"data": [0.75]}, "text/html": ["0.75"], "text/plain": ["up to 0.85"]}
+    code = {"cell_type": "code", "metadata": {}, "source": ["show()"], "outputs": [{"data": forms}]}
+    prose = {"cell_type": "markdown", "metadata": {}, "source": ["It is 0.75, at most 0.85."]}
+    assert [stray.number for stray in strays([prose, code], ROOT)] == ["0.75"]
 
 
 @pytest.mark.parametrize(

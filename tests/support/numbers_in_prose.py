@@ -18,6 +18,7 @@ from lanes import Cell, source_of, tags_of
 from scores_in_prose import papers_numbers
 
 EXAMPLE = "example"
+PLOTLY = "application/vnd.plotly.v1+json"
 NUMBER = re.compile(
     r"(?<![\w.,/^{\\#&-])"  # no part of a name, a formula or another number
     r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
@@ -101,11 +102,12 @@ def _measured(text: str) -> Iterator[tuple[str, bool, str]]:
 
 
 def _outputs(cell: Cell) -> Iterator[str]:
-    """What a cell puts out, as text."""
+    """What a cell puts out, as text; of a figure to touch its words, not the numbers it draws."""
     for output in cell.get("outputs", []):
         yield "".join(output.get("text", []))
-        for kind, value in output.get("data", {}).items():
-            if kind != "image/png":
+        data = output.get("data", {})
+        for kind, value in data.items():
+            if kind == "text/plain" or not {"image/png", PLOTLY} & {kind, *data}:
                 yield "".join(value) if isinstance(value, (str, list)) else json.dumps(value)
 
 
