@@ -26,8 +26,9 @@ REQUIREMENTS := $(if $(NEWEST),--upgrade --editable ".[anki$(comma)book$(comma)t
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=1200 --nbval-kernel-startup-timeout=300 --dist loadscope
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 BOOK := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* book/_templates/* \
-        book/_templates/*/* book/_extensions/*) $(NOTEBOOKS) \
-        $(wildcard $(addprefix src/annotated_transformer/exercises/,*.py content/*/*.py))
+        book/_templates/*/* book/_extensions/*.py) $(NOTEBOOKS)
+PACKAGE := $(foreach depth,* */* */*/* */*/*/*, \
+        $(wildcard $(addprefix src/annotated_transformer/$(depth).,py md json jsonl safetensors)))
 
 # The workers share the machine with each other: one thread each is faster than several that fight.
 # What the tests solve is not what the reader has solved.
@@ -81,7 +82,8 @@ _build/static/.copied: node_modules/.installed tools/front_end.py
 book: _build/html/.built
 	@echo "The book is in _build/html/index.html; 'make serve' shows it."
 
-_build/html/.built: $(BOOK) _build/static/.copied tools/build_book.py tools/address.py
+_build/html/.built: $(BOOK) $(PACKAGE) $(VENV)/.installed _build/static/.copied \
+        tools/build_book.py tools/address.py
 	@echo "== Building the site"
 	@$(RUN) tools/build_book.py build
 	@touch $@

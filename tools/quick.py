@@ -24,6 +24,7 @@ TOPICS = {  # of the exercises that build a module of section 3
     "transformer": "model",
 }
 MUTATION = "tests/exercises/test_exercises_mutation.py"
+BOOK = ("tests/book", "--ignore", "tests/book/test_site.py")
 ALL_REST_ON = ("pyproject.toml", "requirements-lock.txt", "Makefile", "tests/conftest.py")
 
 
@@ -88,8 +89,6 @@ def calls(name: str) -> Iterator[tuple[str, ...]]:
     elif name.startswith("tests/"):
         if stem.startswith("test_"):
             yield (name,)
-    elif name.startswith("notebooks/") and name.endswith(".ipynb"):
-        yield ("tests/book/test_notebooks.py", "-k", stem)
     elif name.startswith(f"{PACKAGE}exercises/content/"):
         yield (MUTATION, "-k", exercises_of(name))
         yield ("tests/exercises/test_exercises_catalogue.py",)
@@ -103,8 +102,8 @@ def calls(name: str) -> Iterator[tuple[str, ...]]:
         own = f"tests/test_{stem}.py"
         yield (*([own] if (ROOT / own).exists() else []), *MODEL)
         yield (MUTATION, "-k", TOPICS.get(stem, stem))
-    elif name.startswith(("book/", "tools/", "_toc", "_config")):
-        yield ("tests/book/test_pages.py", "tests/book/test_extensions.py")
+    elif name.startswith(("notebooks/", "book/", "tools/", "_toc", "_config")):
+        yield BOOK
 
 
 def main() -> int:
