@@ -33,7 +33,7 @@ PAGES = sorted(
 READ = [page for page in PAGES if page != "index.html"]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 WITH_FIGURES = [
-    page for page in CHAPTERS if 'class="plotly-figure"' in (SITE / page).read_text(encoding="utf-8")
+    page for page in CHAPTERS if 'class="plotly-figure"' in (SITE / page).read_text("utf-8")
 ]
 COLOURS = ["color-contrast", "link-in-text-block"]  # what takes axe longest
 
