@@ -13,6 +13,8 @@ from typing import Any
 
 from IPython.display import display
 
+from annotated_transformer.exercises.notebooks import FORMULA
+
 STYLE = """<style>
 .at-quiz{margin:.4em 0 1.4em}.at-quiz p{margin:.3em 0 .5em;font-weight:600}
 .at-quiz details{border:1px solid rgba(128,128,128,.5);border-radius:4px;margin:.3em 0;
@@ -52,21 +54,17 @@ def checked_questions(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any
     return list(questions)
 
 
-SYMBOLS = (
-    (r"\bsqrt\((\w+)\)", r"√\1"),
-    (r"\bsqrt\(", "√("),
-    (r"\b([a-zA-Z])_(model|ff|k|v|q|i|j)\b", r"<i>\1</i><sub>\2</sub>"),
-    (r"\b([a-zA-Z]|\d+)\^(\w+)\b", r"\1<sup>\2</sup>"),
-    (r"\b([a-zA-Z]|\d+)\^\(([^()]+)\)", r"\1<sup>\2</sup>"),
-)
-
-
 def typeset(text: str) -> str:
     """Plain text as HTML, with symbols such as d_k, W^O and sqrt(d_k) as the paper prints them."""
-    text = html.escape(text, quote=False)
-    for pattern, printed in SYMBOLS:
-        text = re.sub(pattern, printed, text)
-    return text.replace("<sup>-", "<sup>−")
+    return FORMULA.sub(lambda found: _as_html(found[0]), html.escape(text, quote=False))
+
+
+def _as_html(symbol: str) -> str:
+    base, power, exponent = symbol.partition("^")
+    if power:
+        return f"{base}<sup>{exponent.strip('()').replace('-', '−')}</sup>"
+    symbol = re.sub(r"sqrt\((.+)\)", r"√\1", symbol)
+    return re.sub(r"([a-zA-Z])_(\w+)", r"<i>\1</i><sub>\2</sub>", symbol)
 
 
 def _option(answer: dict[str, Any], group: str) -> str:
