@@ -22,8 +22,7 @@ from annotated_transformer.exercises.notebooks import refreshed  # noqa: E402
 def in_step(notebook: dict[str, Any]) -> dict[str, Any]:
     """The chapter with exercises, minutes, tags and folds as they have to be."""
     fresh = refreshed(notebook)
-    if lanes.has_lanes(fresh):
-        lanes.write_lanes(fresh, minutes_of_exercises())
+    lanes.write_lanes(fresh, minutes_of_exercises())
     return fresh
 
 

@@ -247,17 +247,16 @@ def proof() -> str:
 
 
 def reading_times() -> str:
-    """The chapters that are written in lanes, with the minutes of core and of everything."""
+    """The chapters, with the minutes of core and of everything."""
     exercises = minutes_of_exercises()
     rows = []
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        if lanes.has_lanes(notebook):
-            core, _, everything = lanes.times(notebook["cells"], exercises)
-            title = lanes.source_of(notebook["cells"][0]).partition("\n")[0].lstrip("# ")
-            name = f"{int(path.stem[:2])}. {html.escape(title)}"
-            took = f"<span>{core} min <small>of {everything}</small></span>"
-            rows.append(f'<li><a href="../notebooks/{path.stem}.html">{name}</a> {took}</li>')
+        core, _, everything = lanes.times(notebook["cells"], exercises)
+        title = lanes.source_of(notebook["cells"][0]).partition("\n")[0].lstrip("# ")
+        name = f"{int(path.stem[:2])}. {html.escape(title)}"
+        took = f"<span>{core} min <small>of {everything}</small></span>"
+        rows.append(f'<li><a href="../notebooks/{path.stem}.html">{name}</a> {took}</li>')
     return f'<ul class="reading-times">{"".join(rows)}</ul>'
 
 

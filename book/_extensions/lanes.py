@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from annotated_transformer.exercises.notebooks import source_of
+
 Cell = dict[str, Any]  # of a notebook, as JSON
 CORE = "core"
 TAGS = {"Evidence": "evidence", "Going deeper": "deeper"}
@@ -72,10 +74,6 @@ def lane_of(heading: str) -> str:
     if heading.lower().startswith(tuple(name.lower() for name in TAGS)) or " min · " in heading:
         raise ValueError(f'{heading!r}: say "Evidence · 5 min · what comes out"')
     return CORE
-
-
-def source_of(cell: Cell) -> str:
-    return "".join(cell["source"])
 
 
 def tags_of(cell: Cell) -> list[str]:
@@ -167,8 +165,3 @@ def _set(metadata: dict[str, Any], key: str, value: bool) -> None:
     metadata.pop(key, None)
     if value:
         metadata[key] = True
-
-
-def has_lanes(notebook: dict[str, Any]) -> bool:
-    """Whether a chapter is written in lanes."""
-    return any(re.match(rf"## ({'|'.join(TAGS)})", source_of(c)) for c in notebook["cells"])

@@ -19,9 +19,7 @@ from annotated_transformer.exercises.catalogue import minutes_of_exercises
 from refresh_chapters import in_step
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_YET: set[str] = set()
-ALL = sorted((ROOT / "notebooks").glob("*.ipynb"))
-CHAPTERS = [path for path in ALL if lanes.has_lanes(read(path))]
+CHAPTERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WITHOUT_EXERCISES = {"01_why_attention", "10_base_model"}
 FIRST, LAST = "A question first", ["Quiz", "Checklist"]
 OLD_ANCHORS = ROOT / "tests" / "book" / "old_anchors.json"
@@ -31,10 +29,6 @@ OLD_ANCHORS = ROOT / "tests" / "book" / "old_anchors.json"
 def chapter(request: pytest.FixtureRequest) -> Path:
     path: Path = request.param
     return path
-
-
-def test_which_chapters_are_not_in_lanes_yet() -> None:
-    assert {path.stem for path in ALL} - {path.stem for path in CHAPTERS} == NOT_YET
 
 
 def test_minutes_tags_and_folds_are_in_step(chapter: Path) -> None:

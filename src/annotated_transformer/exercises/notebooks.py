@@ -163,11 +163,11 @@ def refreshed(notebook: Notebook) -> Notebook:
     fresh = copy.deepcopy(notebook)
     for text, code in exercise_cells(fresh):
         exercise = catalogue()[code["metadata"]["exercise_id"]]
-        found = re.match(r"### Exercise ([\d.]+):", _source(text))
+        found = re.match(r"### Exercise ([\d.]+):", source_of(text))
         if found is None:
             raise ValueError(f"the cell above {exercise.id} does not begin with its number")
         text["source"] = _lines(text_of(exercise, found[1]))
-        if ast.dump(ast.parse(_source(code))) != ast.dump(ast.parse(code_as_given(exercise))):
+        if ast.dump(ast.parse(source_of(code))) != ast.dump(ast.parse(code_as_given(exercise))):
             code["source"] = _lines(code_as_given(exercise))
     return fresh
 
@@ -211,5 +211,5 @@ def _lines(source: str) -> list[str]:
     return source.splitlines(keepends=True)
 
 
-def _source(cell: dict[str, Any]) -> str:
+def source_of(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
