@@ -14,6 +14,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from plotly.offline import get_plotlyjs_version
 
 import address
 import build_book
@@ -134,6 +135,11 @@ def test_npm_lock_holds_what_package_json_asks_for() -> None:
     lock = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     for name, version in {**package["dependencies"], **package["devDependencies"]}.items():
         assert lock[f"node_modules/{name}"]["version"] == version
+
+
+def test_pages_and_notebooks_draw_with_one_plotly() -> None:
+    package = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
+    assert package["dependencies"]["plotly.js-cartesian-dist-min"] == get_plotlyjs_version()
 
 
 def test_citation_carries_the_version() -> None:
