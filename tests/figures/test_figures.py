@@ -172,6 +172,24 @@ def test_a_band_is_named_in_the_legend() -> None:
     assert legend_of(plt.gcf().axes[0]) == ["ours"]
 
 
+MANY = {f"layer {number}": [1.0, 2.0] for number in range(8)}
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: figures.draw_curves([1, 2], MANY, "x", "y"),
+        lambda: figures.draw_bills({"counted": figures.Bill([1, 2], MANY)}, border=1),
+        lambda: figures.draw_shares_by_head(MANY, ["1", "2"], 0.5, "x"),
+        lambda: figures.draw_roofline(dict.fromkeys(MANY, 1.0), 2.0, 1.0, "a machine"),
+        lambda: figures.touch_long_context([1], {"a model": MANY}, "label"),
+    ],
+)
+def test_nothing_is_left_out_of_a_picture_for_want_of_a_look(draw: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match="8 things are too many for one picture"):
+        draw()
+
+
 def test_small_matrices_show_every_number() -> None:
     data = figures.draw_matrices([figures.Panel(torch.tensor([[0.25, 3.0]]), "x")])
     assert data["x"].tolist() == [[0.25, 3.0]]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from annotated_transformer.figures.curves import CURVE_LOOKS
 from annotated_transformer.figures.matrices import Array, as_array
-from annotated_transformer.figures.style import TEXT, add_legend, new_figure
+from annotated_transformer.figures.style import TEXT, add_legend, looks, new_figure
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def draw_bills(bills: Mapping[str, Bill], border: int) -> dict[str, dict[str, Ar
         axes.axvline(border, color=TEXT, lw=1.2, ls=(0, (4, 2)), label=f"n = d = {border}")
         drawn[title] = {name: as_array(costs) for name, costs in bill.costs.items()}
         for (name, costs), (shade, dash, marker) in zip(
-            drawn[title].items(), CURVE_LOOKS, strict=False
+            drawn[title].items(), looks(len(drawn[title])), strict=True
         ):
             axes.plot(bill.lengths, costs, color=shade, ls=dash, marker=marker, ms=5, label=name)
         axes.set(yscale="log", xlabel="words, n")

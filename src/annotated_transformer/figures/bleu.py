@@ -15,6 +15,7 @@ from annotated_transformer.figures.style import SIGNED_STOPS, TEXT, add_legend, 
 FOUND, MISSING = SIGNED_STOPS[3], SIGNED_STOPS[1]  # light blue and light rust: ink on both is black
 TICK, CROSS = "✓", "×"
 BAR = 0.84  # height of a bar, of 1 from bar to bar
+LONGEST = 4  # the n of the longest n-grams
 GAP = 0.45  # between the bars of n and those of n + 1
 
 
@@ -41,24 +42,21 @@ def columns_of(translation: Sequence[str], reference: Sequence[str]) -> tuple[li
     return places
 
 
-def draw_ngrams(
-    translation: Sequence[str], reference: Sequence[str], longest: int = 4
-) -> dict[int, tuple[int, int]]:
+def draw_ngrams(translation: Sequence[str], reference: Sequence[str]) -> dict[int, tuple[int, int]]:
     """Both sentences, and below them a bar for each n-gram of the translation: found or not.
 
     Args:
         translation: its words.
         reference: its words.
-        longest: the n of the longest n-grams.
 
     Returns:
         n -> how many n-grams of the translation the reference has too, and how many there are.
     """
-    found = {n: found_ngrams(translation, reference, n) for n in range(1, longest + 1)}
+    found = {n: found_ngrams(translation, reference, n) for n in range(1, LONGEST + 1)}
     ours, theirs = columns_of(translation, reference)
     width = 1 + max(*ours, *theirs)
     lines = sum(max(1, min(n, len(marks))) for n, marks in found.items())
-    bottom = 2.4 + lines + GAP * longest
+    bottom = 2.4 + lines + GAP * LONGEST
     figure, (axis,) = new_figure(4.7, 0.45 + 0.2 * bottom)
     names = {0.0: "reference", 1.2: "translation"}
     for y, words, columns in ((0.0, reference, theirs), (1.2, translation, ours)):

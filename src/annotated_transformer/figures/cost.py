@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from annotated_transformer.figures.style import TEXT, add_legend, new_figure
+from annotated_transformer.figures.style import INKS, TEXT, add_legend, new_figure
 
 # Group of Table 2 -> colour, marker, words of the legend. Told apart by the marker first.
 LOOKS = {
-    "single": ("#8F7A55", "o", "earlier, one model"),
-    "ensemble": ("#4C8592", "s", "earlier, ensemble"),
-    "this paper": ("#7B5FC7", "D", "this paper"),
+    "single": (INKS[1], "o", "earlier, one model"),
+    "ensemble": (INKS[2], "s", "earlier, ensemble"),
+    "this paper": (INKS[0], "D", "this paper"),
 }
 
 

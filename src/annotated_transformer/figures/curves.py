@@ -9,17 +9,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from annotated_transformer.figures.matrices import Array, as_array
-from annotated_transformer.figures.style import MARKERS, TEXT, add_legend, colour, new_figure
-
-# For curves that are not about a role: colours that no role has, legible on both pages; dash and
-# marker tell them apart before colour does.
-CURVE_LOOKS = (
-    ("#7B5FC7", "-", "o"),
-    ("#8F7A55", "--", "s"),
-    ("#4C8592", ":", "^"),
-    ("#B0567F", "-.", "D"),
-    ("#7D7D7D", (0, (1, 3)), "v"),
-)
+from annotated_transformer.figures.style import TEXT, add_legend, looks, new_figure
 
 
 @dataclass(frozen=True)
@@ -28,13 +18,11 @@ class Curve:
 
     spread: half the height of a band around it (a standard deviation over seeds), or None.
     reference: a derived curve to compare a measured one with: thin, grey, without markers.
-    role: a role of the palette, if the curve is about one.
     """
 
     values: ArrayLike
     spread: ArrayLike | None = None
     reference: bool = False
-    role: str | None = None
 
 
 def draw_curves(
@@ -45,7 +33,6 @@ def draw_curves(
     log_x: bool = False,
     log_y: bool = False,
     spread_name: str = "± one standard deviation",
-    width: float = 5.2,
     height: float = 3.2,
     mark_every: int = 1,
     legend_below: bool = False,
@@ -63,19 +50,19 @@ def draw_curves(
         "x" and each curve's values by its name.
     """
     positions = as_array(x)
-    figure, (axes, *_) = new_figure(width, height)
-    looks = iter(CURVE_LOOKS)
+    figure, (axes, *_) = new_figure(5.2, height)
+    every = {
+        name: given if isinstance(given, Curve) else Curve(given) for name, given in curves.items()
+    }
+    own_looks = iter(looks(sum(not curve.reference for curve in every.values())))
     data = {"x": positions}
-    for name, given in curves.items():
-        curve = given if isinstance(given, Curve) else Curve(given)
+    for name, curve in every.items():
         values = as_array(curve.values)
         data[name] = values
         if curve.reference:
             axes.plot(positions, values, color=TEXT, lw=1.2, ls=(0, (4, 2)), label=name)
             continue
-        shade, dash, marker = next(looks)
-        if curve.role:
-            shade, marker = colour(curve.role), MARKERS[curve.role]
+        shade, dash, marker = next(own_looks)
         look: dict[str, Any] = {"color": shade, "ls": dash, "marker": marker}
         axes.plot(positions, values, label=name, markevery=mark_every, **look)
         if curve.spread is not None:
@@ -91,7 +78,7 @@ def draw_curves(
     axes.set_ylabel(y_label)
     axes.grid(visible=True, lw=0.6)
     handles, _ = axes.get_legend_handles_labels()
-    if any(isinstance(given, Curve) and given.spread is not None for given in curves.values()):
+    if any(curve.spread is not None for curve in every.values()):
         handles.append(Patch(facecolor=TEXT, alpha=0.5, label=spread_name))
     if legend_below:
         add_legend(figure, handles=handles, loc="outside lower center", ncols=2, fontsize=10)

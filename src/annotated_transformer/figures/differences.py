@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from annotated_transformer.figures.curves import CURVE_LOOKS
-from annotated_transformer.figures.style import TEXT, add_legend, new_figure
+from annotated_transformer.figures.style import LOOKS, TEXT, add_legend, new_figure
 
 LETTERS_A_LINE, INCHES_A_LINE = 30, 0.17  # of the names of the changes
 OUTSIDE_0 = "interval leaves out 0"
@@ -108,7 +107,7 @@ def _draw(
     unread: float | None = None,
 ) -> dict[str, bool]:
     """Marks and intervals of one study; returns which of its differences are told from none."""
-    shade, _, marker = CURVE_LOOKS[0]
+    shade, _, marker = LOOKS[0]
     lines = np.asarray(places)
     decided = {}
     for name, (difference, margin) in found.items():

@@ -19,6 +19,7 @@ from annotated_transformer.figures.plotly_renderer import (
 )
 from annotated_transformer.figures.style import SIGNED_COLOURS, TEXT, add_colour_bar, new_figure
 
+LIMIT = 3.0  # the colours end at plus and minus this number
 # Says how the lines at the strips are to be read, in the corner above them.
 STRIPS_TITLE = {
     "text": "stage · length · cosine to the first row",
@@ -33,23 +34,20 @@ STRIPS_TITLE = {
 }
 
 
-def draw_strips(
-    vectors: Tensor | ArrayLike, stages: Sequence[str], limit: float = 3.0, width: float = 5.0
-) -> dict[str, Array]:
+def draw_strips(vectors: Tensor | ArrayLike, stages: Sequence[str]) -> dict[str, Array]:
     """One vector a stage as a strip of coloured cells, with its length at the right.
 
     Args:
         vectors: (stages, d_model), in the order in which they arise.
         stages: the name of each.
-        limit: the colours end at plus and minus this number.
 
     Returns:
         "vectors" (stages, d_model) and "lengths" (stages,).
     """
     rows = as_array(vectors)
     lengths = np.linalg.norm(rows, axis=-1)
-    figure, (axes,) = new_figure(width, 0.27 * len(stages) + 0.9)
-    scale = Normalize(-limit, limit)
+    figure, (axes,) = new_figure(5.0, 0.27 * len(stages) + 0.9)
+    scale = Normalize(-LIMIT, LIMIT)
     axes.imshow(rows, cmap=SIGNED_COLOURS, norm=scale, aspect="auto", interpolation="nearest")
     axes.set_yticks(range(len(stages)), list(stages))
     axes.set_yticks(np.arange(len(stages) - 1) + 0.5, minor=True)
@@ -69,7 +67,7 @@ def draw_strips(
         orientation="horizontal",
         aspect=40,
         pad=0.02,
-        ticks=[-limit, 0, limit],
+        ticks=[-LIMIT, 0, LIMIT],
     )
     return {"vectors": rows, "lengths": lengths}
 
@@ -80,7 +78,6 @@ def touch_strips(
     stages: Sequence[str],
     label: str,
     start: int = 0,
-    limit: float = 3.0,
 ) -> dict[str, Array]:
     """A figure to touch: choose a token, see its vector at every stage.
 
@@ -89,7 +86,6 @@ def touch_strips(
         tokens: the words. stages: the name of each stage.
         label: what the figure shows, for a person who cannot see it.
         start: the token shown first.
-        limit: the colours end at plus and minus this number.
 
     Returns:
         "lengths" and "cosines", each (stages, tokens); the cosines are to the first stage.
@@ -129,8 +125,8 @@ def touch_strips(
         z=shown[start],
         hovertemplate="feature %{x}: %{z:.2f}<extra></extra>",
         colorscale=SIGNED_SCALE,
-        zmin=-limit,
-        zmax=limit,
+        zmin=-LIMIT,
+        zmax=LIMIT,
         ygap=3,
         showscale=False,
     )

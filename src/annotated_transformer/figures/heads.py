@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from annotated_transformer.figures.cells import write_cells
-from annotated_transformer.figures.curves import CURVE_LOOKS
 from annotated_transformer.figures.matrices import as_array
 from annotated_transformer.figures.plotly_renderer import (
     NO_LINES,
@@ -25,9 +24,12 @@ from annotated_transformer.figures.plotly_renderer import (
     ticks,
 )
 from annotated_transformer.figures.style import (
+    INKS,
+    LOOKS,
     NEUTRAL_COLOURS,
     TEXT,
     add_legend,
+    looks,
     new_figure,
     widen_first,
 )
@@ -96,8 +98,8 @@ def draw_scores_by_heads(bleu: Mapping[int, float]) -> dict[int, float]:
     axes.plot(
         range(len(heads)),
         scores,
-        color=CURVE_LOOKS[0][0],
-        marker=CURVE_LOOKS[0][2],
+        color=INKS[0],
+        marker=LOOKS[0][2],
         label="Table 3: base and rows (A)",
     )
     for place, score in enumerate(scores):
@@ -130,7 +132,7 @@ def draw_shares_by_head(
     places = np.arange(len(heads))
     drawn = {name: np.asarray(values, dtype=float) for name, values in shares.items()}
     axes.axvline(chance, color=TEXT, lw=1.2, ls=(0, (4, 2)), label=f"chance, {100 * chance:.0f} %")
-    for (name, values), (shade, _, marker) in zip(drawn.items(), CURVE_LOOKS, strict=False):
+    for (name, values), (shade, _, marker) in zip(drawn.items(), looks(len(drawn)), strict=True):
         axes.plot(values, places, ls="none", marker=marker, color=shade, ms=8, label=name)
     axes.set_yticks(places, list(heads))
     axes.invert_yaxis()
@@ -157,7 +159,7 @@ def draw_losses_by_part(
     """
     figure, (axes,) = new_figure(5.4, 1.3 + 0.62 * len(alone))
     both = {name: (float(np.sum(as_array(alone[name]))), together[name]) for name in alone}
-    shade, other = CURVE_LOOKS[0][0], CURVE_LOOKS[1][0]
+    shade, other = INKS[:2]
     for place, (name, (total, at_once)) in enumerate(both.items()):
         start = 0.0
         for loss in as_array(alone[name]):

@@ -12,9 +12,8 @@ from annotated_transformer.figures.plotly_renderer import (
     show_figure,
     slider,
 )
-from annotated_transformer.figures.style import TEXT
+from annotated_transformer.figures.style import TEXT, looks
 
-INKS = ("#7B5FC7", "#4C8592", "#8F7A55", "#B0567F")  # no role's colours
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -36,8 +35,7 @@ def touch_long_context(
 
     Args:
         lengths: the stops of the slider.
-        costs: model -> what takes memory -> bytes at each length. Every model has the same names,
-            four at most.
+        costs: model -> what takes memory -> bytes at each length. Every model has the same names.
         label: what the figure shows, for a person who cannot see it.
         start: the stop shown first.
 
@@ -67,7 +65,7 @@ def touch_long_context(
             textposition="outside",
             cliponaxis=False,
             textfont={"color": TEXT, "size": 13},
-            marker={"color": list(INKS[: len(names)])},
+            marker={"color": [shade for shade, _, _ in looks(len(names))]},
             hovertemplate="%{y}: %{text}<extra></extra>",
             visible=place == 0,
         )

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from matplotlib.patches import Patch
 
-from annotated_transformer.figures.curves import CURVE_LOOKS
-from annotated_transformer.figures.style import TEXT, add_legend, new_figure
+from annotated_transformer.figures.style import INKS, TEXT, add_legend, looks, new_figure
 
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo")
 REMOVES = {  # what makes a step slow -> colour and hatch
-    "arithmetic": (CURVE_LOOKS[0][0], ""),
-    "memory traffic": (CURVE_LOOKS[1][0], "///"),
-    "waiting": (CURVE_LOOKS[2][0], "..."),
+    "arithmetic": (INKS[0], ""),
+    "memory traffic": (INKS[1], "///"),
+    "waiting": (INKS[2], "..."),
 }
 
 
@@ -41,7 +40,7 @@ def draw_roofline(
     axes.plot(x, np.minimum(x * bandwidth, peak) / 1e12, color=TEXT)
     axes.axvline(ridge, color=TEXT, lw=0.8, ls=":")
     shares = {}
-    for (name, intensity), look in zip(points.items(), _looks(len(points)), strict=True):
+    for (name, intensity), look in zip(points.items(), looks(len(points)), strict=True):
         reached = min(intensity * bandwidth, peak)
         shares[name] = reached / peak
         axes.plot([intensity], [reached / 1e12], color=look[0], marker=look[2], ls="", label=name)
@@ -80,15 +79,16 @@ def draw_memory(
     figure, (axes,) = new_figure(5.6, 1.7 + 0.42 * len(ways))
     components = list(next(iter(ways.values())))
     ends = np.zeros(len(ways))
-    looks = _looks(len(components))
-    for number, component in enumerate(components):
+    for number, (component, look) in enumerate(
+        zip(components, looks(len(components)), strict=True)
+    ):
         lengths = np.array([way[component] / 1e9 for way in ways.values()])
         axes.barh(
             range(len(ways)),
             lengths,
             left=ends,
             height=0.66,
-            color=looks[number][0],
+            color=look[0],
             hatch=HATCHES[number % len(HATCHES)],
             edgecolor="#4A4A4A",
             linewidth=0.6,
@@ -159,7 +159,7 @@ def draw_waterfall(
         axes.plot([before.after] * 2, [place - 1.36, place + 0.36], color=TEXT, lw=0.8)
         found[change.name] = change.after - before.after
     ends = [changes[0].after, changes[-1].after]
-    axes.barh([0, rows - 1], ends, height=0.72, color="#7D7D7D")
+    axes.barh([0, rows - 1], ends, height=0.72, color=INKS[4])
     axes.plot([changes[-1].after] * 2, [rows - 2.36, rows - 0.64], color=TEXT, lw=0.8)
     highest = [ends[0], *(max(a.after, b.after) for a, b in pairwise(changes)), ends[1]]
     shown = zip([*changes, replace(changes[-1], beside="")], highest, strict=True)
@@ -183,13 +183,3 @@ def draw_waterfall(
     ]
     add_legend(figure, handles=legend, loc="outside lower center", ncols=3, fontsize=10.5)
     return found
-
-
-def _looks(count: int) -> list[tuple[str, Any, str]]:
-    """Colour, dash and marker for so many things; beyond the book's five the markers go on."""
-    looks: list[tuple[str, Any, str]] = [
-        *CURVE_LOOKS,
-        ("#5C7F4A", "-", "P"),
-        ("#A0622D", "--", "X"),
-    ]
-    return looks[:count]

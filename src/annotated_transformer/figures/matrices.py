@@ -226,17 +226,17 @@ def draw_weights(
     keys: Sequence[str],
     titles: Sequence[str] = (),
     columns: int = 4,
-    numbers: bool | None = None,
     row_name: str = "query",
 ) -> Array:
     """Attention matrices as pictures: a row is a query, a column a key, dark is a large weight.
+
+    One panel of up to 8 keys has the weights in its cells.
 
     Args:
         weights: (n_q, n_k), or (panels, n_q, n_k) for one small picture a head.
         queries: the n_q words at the rows. keys: the n_k words at the columns.
         titles: one a panel.
         columns: panels a line.
-        numbers: whether to print the weights in the cells; by default up to 8 keys in one panel.
         row_name: what the words in ``queries`` are.
 
     Returns:
@@ -252,14 +252,13 @@ def draw_weights(
         )
     columns = min(columns, panels)
     rows = -(-panels // columns)
-    numbers = (panels == 1 and n_k <= 8) if numbers is None else numbers
     # Narrow where the labels allow it: a telephone shows the picture at half its size.
     width = 5.0 if columns * n_k <= 20 else 6.4
     side = (width - 1.65) / columns  # what the row labels and the bar of colours leave
     figure, axes = new_figure(width, rows * (side * n_q / n_k + 0.45) + 0.8, columns, rows)
     for panel, axis in enumerate(axes[:panels]):
         first_column, last_row = panel % columns == 0, panel + columns >= panels
-        if numbers:
+        if panels == 1 and n_k <= 8:
             draw_cells(axis, stack[panel], WEIGHT_COLOURS, Normalize(0, 1), 10.0)
         else:
             axis.imshow(stack[panel], cmap=WEIGHT_COLOURS, vmin=0, vmax=1, aspect="equal")

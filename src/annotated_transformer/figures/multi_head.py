@@ -13,6 +13,7 @@ from torch import Tensor
 from annotated_transformer.attention import scaled_dot_product_attention
 from annotated_transformer.figures.matrices import Array, as_array
 from annotated_transformer.figures.style import (
+    INKS,
     LETTERS,
     NUMBER_COLOURS,
     TEXT,
@@ -22,7 +23,7 @@ from annotated_transformer.figures.style import (
     new_figure,
 )
 
-FRAME = "#7B5FC7"  # of the word's own rows; no role's colour
+FRAME = INKS[0]  # of the word's own rows
 # All lengths are in cells: the height of a row, the gaps between tables and between heads, and the
 # width of a weight, above which stands the name of its key.
 ROW, GAP, APART, WIDE = 0.85, 0.6, 0.9, 1.5

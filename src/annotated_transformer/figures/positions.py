@@ -13,7 +13,6 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from annotated_transformer.figures.curves import CURVE_LOOKS
 from annotated_transformer.figures.matrices import Array, as_array
 from annotated_transformer.figures.plotly_renderer import (
     NO_LINES,
@@ -26,9 +25,13 @@ from annotated_transformer.figures.plotly_renderer import (
     show_figure,
     slider,
 )
-from annotated_transformer.figures.style import SIGNED_COLOURS, TEXT, add_colour_bar, new_figure
-
-INK = CURVE_LOOKS[0][0]  # of no role, and legible on both pages
+from annotated_transformer.figures.style import (
+    INKS,
+    SIGNED_COLOURS,
+    TEXT,
+    add_colour_bar,
+    new_figure,
+)
 
 
 def draw_maps(
@@ -38,7 +41,6 @@ def draw_maps(
     row_labels: Sequence[str] = (),
     columns: int = 1,
     height: float = 1.9,
-    width: float = 5.6,
     scale_name: str = "value",
     limit: float | None = None,
 ) -> dict[str, Array]:
@@ -49,7 +51,7 @@ def draw_maps(
         x_label, y_label: what columns and rows are; x_label is written below the lowest maps.
         row_labels: a word for each row; numbers if empty.
         columns: maps a line.
-        height: inches of one line of maps. width: inches of the whole picture.
+        height: inches of one line of maps.
         scale_name: what the colours mean, at their bar.
         limit: the number with the strongest colour; the largest one if None.
 
@@ -58,7 +60,7 @@ def draw_maps(
     """
     arrays = {title: as_array(values) for title, values in maps.items()}
     lines = -(-len(arrays) // columns)
-    figure, axes = new_figure(width, height * lines + 0.4, columns, lines)
+    figure, axes = new_figure(5.6, height * lines + 0.4, columns, lines)
     largest = max(float(np.abs(values).max()) for values in arrays.values())
     limit = limit or largest
     norm = Normalize(-limit, limit)
@@ -164,7 +166,7 @@ def _position_traces(rows: Array, products: Array, start: int) -> list[Any]:
         ),
         go.Bar(
             y=np.round(rows[start], 2),
-            marker={"color": INK},
+            marker={"color": INKS[0]},
             hovertemplate="column %{x}: %{y:.2f}<extra></extra>",
             xaxis="x2",
             yaxis="y2",
@@ -172,7 +174,7 @@ def _position_traces(rows: Array, products: Array, start: int) -> list[Any]:
         go.Scatter(
             y=np.round(products[start], 2),
             mode="lines+markers",
-            line={"color": INK},
+            line={"color": INKS[0]},
             marker={"size": 5},
             hovertemplate="with position %{x}: %{y:.1f}<extra></extra>",
             xaxis="x3",

@@ -20,16 +20,13 @@ from annotated_transformer.figures.plotly_renderer import (
 SEEN = ((0.0, "#F6F4FB"), (1.0, "#5E43A8"))  # the light and the dark end of the weights' colours
 
 
-def touch_reach(
-    seen: Mapping[str, Sequence[Sequence[bool]]], label: str, start: int = 0
-) -> dict[str, Any]:
+def touch_reach(seen: Mapping[str, Sequence[Sequence[bool]]], label: str) -> dict[str, Any]:
     """A figure to touch: add layers, see which inputs reach the last output.
 
     Args:
         seen: kind of layer -> for each number of layers (from 1) which of the n inputs reach the
             last output. Every kind has the same numbers of layers and of inputs.
         label: what the figure shows, for a person who cannot see it.
-        start: place of the number of layers shown first.
 
     Returns:
         "counts": kind -> how many inputs are reached, for each number of layers.
@@ -57,18 +54,18 @@ def touch_reach(
     layout = layout_with_controls(
         height=110 + 60 * len(kinds),
         margin={"l": 10, "r": 10, "t": 10, "b": 20},
-        slider_below=slider("layers: ", steps, start, gap=70),
+        slider_below=slider("layers: ", steps, 0, gap=70),
     )
     layout["xaxis"].update(
         NO_LINES, tickvals=[1, n // 2 + 1, n], title={"text": f"input word, for output {n}"}
     )
     layout["yaxis"].update(
-        NO_LINES, tickvals=list(range(len(kinds))), ticktext=rows(start), autorange="reversed"
+        NO_LINES, tickvals=list(range(len(kinds))), ticktext=rows(0), autorange="reversed"
     )
     cells = go.Heatmap(
         x=list(range(1, n + 1)),
-        z=table[:, start].tolist(),
-        text=text(start),
+        z=table[:, 0].tolist(),
+        text=text(0),
         texttemplate="%{text}",
         textfont={"color": "#FFFFFF"},
         hovertemplate="input word %{x}<extra></extra>",

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from annotated_transformer.figures.curves import CURVE_LOOKS
-from annotated_transformer.figures.style import TEXT, new_figure
+from annotated_transformer.figures.style import INKS, TEXT, new_figure
 
 Link = tuple[int, int]  # place of a word in the source, and of one in the target
 SPACE = 2.5  # between two words, in letters
@@ -35,7 +34,7 @@ def draw_sentence_pair(
     for link in links:
         ends = [above[link[0]], below[link[1]]]
         if link in crossed:
-            axes.plot(ends, [ABOVE, BELOW], color=CURVE_LOOKS[0][0], lw=2.2)
+            axes.plot(ends, [ABOVE, BELOW], color=INKS[0], lw=2.2)
         else:
             axes.plot(ends, [ABOVE, BELOW], color=TEXT, lw=1.3, ls="--")
     for words, places, height in ((source, above, SOURCE), (target, below, TARGET)):

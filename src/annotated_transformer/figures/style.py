@@ -42,6 +42,19 @@ NUMBER_STOPS = ("#7A6540", "#CDBE9C", "#F6F5F2", "#A5CBD2", "#356D7A")
 NEUTRAL_STOPS = ("#F2F2F2", "#7D7D7D")
 BLOCKED = "#A9A9A9"
 
+# For what is not about a role: colours that no role has, legible on both pages; dash and marker
+# tell one from another before colour does.
+LOOKS: tuple[tuple[str, Any, str], ...] = (
+    ("#7B5FC7", "-", "o"),
+    ("#8F7A55", "--", "s"),
+    ("#4C8592", ":", "^"),
+    ("#B0567F", "-.", "D"),
+    ("#7D7D7D", (0, (1, 3)), "v"),
+    ("#5C7F4A", "-", "P"),
+    ("#A0622D", "--", "X"),
+)
+INKS = tuple(shade for shade, _, _ in LOOKS)
+
 WEIGHT_COLOURS = LinearSegmentedColormap.from_list("weights", list(WEIGHT_STOPS))
 SIGNED_COLOURS = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS))
 NUMBER_COLOURS = LinearSegmentedColormap.from_list("numbers", list(NUMBER_STOPS))
@@ -81,6 +94,19 @@ def colour(role: str, dark: bool = False) -> str:
     if role not in PALETTE:
         raise KeyError(f"{role!r} has no colour; the roles are {', '.join(PALETTE)}.")
     return PALETTE[role][1 if dark else 0]
+
+
+def looks(count: int) -> tuple[tuple[str, Any, str], ...]:
+    """Colour, dash and marker for each of so many things in one picture.
+
+    Raises:
+        ValueError: there are more things than looks.
+    """
+    if count > len(LOOKS):
+        raise ValueError(
+            f"{count} things are too many for one picture: {len(LOOKS)} can be told apart."
+        )
+    return LOOKS[:count]
 
 
 def ink_on(background: str | tuple[float, float, float]) -> str:

@@ -22,11 +22,10 @@ from annotated_transformer.figures.plotly_renderer import (
     slider,
     ticks,
 )
-from annotated_transformer.figures.style import TEXT, colour
+from annotated_transformer.figures.style import INKS, TEXT, colour
 from annotated_transformer.training.schedule import noam_rate
 
-INK = "#7B5FC7"  # no role's colour
-PAPER_INK = "#8F7A55"
+INK, PAPER_INK = INKS[:2]
 
 
 def touch_smoothing(

@@ -34,6 +34,7 @@ WIRINGS = {  # name -> (shift, mask)
     "shift only": (True, False),
     "neither": (False, False),
 }
+BEGIN = "<s>"  # the sign that the shift puts in front
 Cells = tuple[Any, list[list[str]]]  # number and text of each cell of a column, (n, 1)
 
 
@@ -42,7 +43,6 @@ def touch_writing(
     source: Sequence[str],
     weights: Mapping[str, Tensor | ArrayLike],
     label: str,
-    begin: str = "<s>",
     start: int = 0,
 ) -> dict[str, NDArray[np.bool_]]:
     """A figure to touch: choose the word that is being written, see what its position may read.
@@ -57,7 +57,6 @@ def touch_writing(
         weights: by wiring ("shift and mask", "mask only", "shift only", "neither"), cross-attention
             of each position, (n, n_src).
         label: what the figure shows, for a person who cannot see it.
-        begin: the sign that the shift puts in front.
         start: the position shown first.
 
     Returns:
@@ -74,7 +73,7 @@ def touch_writing(
     # For each t first the decoder's positions under every wiring, then the source under every one.
     stacks = [np.round(as_array(weights[name]), 2) for name in WIRINGS]
     columns: list[list[Cells]] = [
-        [_positions(t, written, begin, *wiring) for wiring in WIRINGS.values()]
+        [_positions(t, written, *wiring) for wiring in WIRINGS.values()]
         + [(stack[t][:, None].tolist(), _with_weights(source, stack[t])) for stack in stacks]
         for t in range(n)
     ]
@@ -162,12 +161,12 @@ def _sees(t: int, position: int, mask: bool) -> bool:
     return position <= t or not mask
 
 
-def _positions(t: int, written: Sequence[str], begin: str, shift: bool, mask: bool) -> Cells:
+def _positions(t: int, written: Sequence[str], shift: bool, mask: bool) -> Cells:
     """Kind and text of every decoder position, (n, 1), while position t predicts word t."""
     kinds, texts = [], []
     for position in range(len(written)):
         word_number = position - shift  # -1 for the sign in front
-        word = written[word_number] if word_number >= 0 else begin
+        word = written[word_number] if word_number >= 0 else BEGIN
         if not _sees(t, position, mask):
             kind, sign = 0, HIDDEN
         elif word_number >= t:
