@@ -4,7 +4,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,6 @@ COLOUR_VISION = {
     ),
 }
 Vector = NDArray[np.float64]
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen() -> Iterator[None]:
-    matplotlib.use("agg")
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """What layers cost, side by side: the same marks in both panels, and the same lengths below."""
 
-from collections.abc import Iterator
-
-import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 
@@ -10,13 +7,6 @@ from annotated_transformer import figures
 
 COUNTED = figures.Bill([2, 4, 8], {"slow": [2, 4, 8], "square": [1, 4, 16]})
 TIMED = figures.Bill([4, 8], {"slow": [0.3, 0.6], "square": [0.1, 0.5]})
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen() -> Iterator[None]:
-    matplotlib.use("agg")
-    yield
-    plt.close("all")
 
 
 def test_bills_return_what_they_draw() -> None:

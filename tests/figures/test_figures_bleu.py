@@ -88,9 +88,7 @@ def test_every_ngram_has_its_bar_under_its_words_with_its_mark() -> None:
         TICK if mark else CROSS for mark in found
     ]
     assert [word for word in words if "/" in word] == ["5/5", "3/4", "2/3", "1/2"]
-    plt.close("all")
 
 
 def test_a_sentence_shorter_than_an_ngram_has_none() -> None:
     assert figures.draw_ngrams(["a", "b"], ["a"]) == {1: (1, 2), 2: (0, 1), 3: (0, 0), 4: (0, 0)}
-    plt.close("all")

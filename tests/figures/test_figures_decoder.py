@@ -31,17 +31,12 @@ def test_vocabularies_say_which_rows_fit() -> None:
 
 
 @pytest.fixture
-def writing(monkeypatch: pytest.MonkeyPatch) -> Shown:
-    shown: list[Figure] = []
-    monkeypatch.setattr(
-        "annotated_transformer.figures.writing.show_figure",
-        lambda figure, label: shown.append(figure),
-    )
+def writing(shown: list[tuple[Figure, str]]) -> Shown:
     honest = np.array([[0.75, 0.25], [0.5, 0.5], [0.0, 1.0]])
     weights = {"neither": 1 - honest, "mask only": honest[::-1], "shift only": honest[:, ::-1]}
     weights["shift and mask"] = honest
     data = figures.touch_writing(WORDS, ["x", "</s>"], weights, "label", start=1)
-    return data, figure_json(shown[0])
+    return data, figure_json(shown[0][0])
 
 
 def test_writing_says_which_words_the_input_shows(writing: Shown) -> None:

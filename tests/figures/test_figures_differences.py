@@ -35,12 +35,10 @@ def test_filled_where_the_interval_leaves_out_zero_and_open_elsewhere() -> None:
     assert intervals == [(-9.5, -6.5), (-1.0, 2.0), (3.0, 3.0)]
     assert list(names.values()) == list(found)
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first on top
-    plt.close("all")
 
 
 def test_without_an_open_mark_the_picture_is_drawn_all_the_same() -> None:
     assert figures.draw_differences({"slow": (-8.0, 1.5)}, "BLEU") == {"slow": True}
-    plt.close("all")
 
 
 def test_studies_side_by_side_draw_each_change_once_a_study() -> None:

@@ -9,7 +9,6 @@ import torch
 from matplotlib import pyplot
 
 from annotated_transformer import figures
-from annotated_transformer.figures import encoder
 
 STAGES = ("embedding", "+ position", "after norm")
 WORDS = ("the", "cat")
@@ -21,14 +20,6 @@ def vectors() -> torch.Tensor:
     return torch.randn(3, 2, 8, generator=torch.Generator().manual_seed(0))
 
 
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The figures to touch that were shown, with their text alternatives."""
-    found: list[Any] = []
-    monkeypatch.setattr(encoder, "show_figure", lambda figure, label: found.append((figure, label)))
-    return found
-
-
 def test_strips_print_every_length(vectors: torch.Tensor) -> None:
     data = figures.draw_strips(vectors[:, 0], STAGES)
     np.testing.assert_allclose(data["lengths"], vectors[:, 0].norm(dim=-1), rtol=1e-6)
@@ -37,7 +28,6 @@ def test_strips_print_every_length(vectors: torch.Tensor) -> None:
     assert all(f"{length:.1f}" in written for length in data["lengths"])
     assert "length" in written  # the strips' own names say "norm" of the normalisation
     assert [label.get_text() for label in axes.get_yticklabels()] == list(STAGES)
-    pyplot.close("all")
 
 
 def test_a_slider_step_a_token(vectors: torch.Tensor, shown: list[Any]) -> None:

@@ -27,7 +27,6 @@ def test_shares_by_head_draws_every_share_and_chance() -> None:
     assert by_name["a"].tolist() == data["a"].tolist() == [0.2, 0.9]
     assert by_name["b"].tolist() == [0.1, 0.3]
     assert by_name["chance, 8 %"][0] == 0.08
-    plt.close("all")
 
 
 def test_losses_by_part_puts_the_sum_beside_all_at_once() -> None:
@@ -39,27 +38,21 @@ def test_losses_by_part_puts_the_sum_beside_all_at_once() -> None:
         if isinstance(patch, Rectangle)
     ]
     assert ends == [1.0, 3.5, 9.0, 0.5, 0.5, 0.5]  # the parts of a sum follow one another
-    plt.close("all")
 
 
 @pytest.mark.parametrize("start", [0, 2])
 def test_heads_at_word_has_one_step_a_query_and_shows_the_first(
-    start: int, monkeypatch: pytest.MonkeyPatch
+    start: int, shown: list[tuple[Figure, str]]
 ) -> None:
-    shown_figures: list[Figure] = []
-    monkeypatch.setattr(
-        "annotated_transformer.figures.heads.show_figure",
-        lambda figure, label: shown_figures.append(figure),
-    )
     weights = np.random.default_rng(0).dirichlet(np.ones(4), (2, 3))  # (heads, n_q, n_k)
     data = figures.touch_heads_at_word(
         weights, ["a", "b", "b"], ["w", "x", "y", "x"], ["head 1", "head 2"], "label", start
     )
-    figure = figure_json(shown_figures[0])
+    figure = figure_json(shown[0][0])
     (slider,) = figure["layout"]["sliders"]
     assert [step["label"] for step in slider["steps"]] == ["1: a", "2: b", "3: b"]
     assert slider["active"] == start
-    shown = np.array(figure["data"][0]["z"])
-    assert np.allclose(shown, weights[:, start], atol=0.006)
+    cells = np.array(figure["data"][0]["z"])
+    assert np.allclose(cells, weights[:, start], atol=0.006)
     assert np.allclose(slider["steps"][1]["args"][0]["z"][0], weights[:, 1], atol=0.006)
     assert data["top"][1] == [["w", "x", "y", "x"][i] for i in weights[:, 1].argmax(-1)]

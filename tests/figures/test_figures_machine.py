@@ -1,15 +1,8 @@
 """The figures of the machine return what they draw."""
 
 import matplotlib.pyplot as plt
-import pytest
 
 from annotated_transformer import figures
-
-
-@pytest.fixture(autouse=True)
-def closed() -> None:
-    yield
-    plt.close("all")
 
 
 def test_the_roof_is_the_lower_of_the_two() -> None:

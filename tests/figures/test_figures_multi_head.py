@@ -1,7 +1,5 @@
 """The picture of multi-head attention shows the numbers of the package's module."""
 
-from collections.abc import Iterator
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -16,12 +14,6 @@ from annotated_transformer.inspection import recording_attention
 
 WORDS = ["a", "b", "c"]
 H, D_K, D_V, D_MODEL = 2, 3, 2, 4
-
-
-@pytest.fixture(autouse=True)
-def close_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ def test_maps_share_one_symmetric_scale_and_keep_their_numbers() -> None:
     assert np.array_equal(np.asarray(shown[1].get_array()), large)
     assert [axis.get_title() for axis in axes[:2]] == ["a", "b"]
     assert [tick.get_text() for tick in axes[1].get_yticklabels()] == ["one", "two"]
-    plt.close("all")
 
 
 def test_a_limit_below_the_largest_number_is_shown_at_the_bar() -> None:
@@ -29,7 +28,6 @@ def test_a_limit_below_the_largest_number_is_shown_at_the_bar() -> None:
     axes, bar = plt.gcf().axes
     assert axes.get_images()[0].get_clim() == (-1.0, 1.0)
     assert bar.get_ylim() == (-1.0, 1.0)
-    plt.close("all")
 
 
 def test_maps_leave_no_empty_frame() -> None:
@@ -38,18 +36,12 @@ def test_maps_leave_no_empty_frame() -> None:
     axes = plt.gcf().axes
     assert [axis.axison for axis in axes[:4]] == [True, True, True, False]
     assert [axis.get_xlabel() for axis in axes[:3]] == ["", "x", "x"]  # below the lowest ones
-    plt.close("all")
 
 
 @pytest.mark.parametrize("start", [0, 4])
 def test_position_shows_the_row_and_the_products_of_the_chosen_one(
-    start: int, monkeypatch: pytest.MonkeyPatch
+    start: int, shown: list[tuple[Figure, str]]
 ) -> None:
-    shown: list[tuple[Figure, str]] = []
-    monkeypatch.setattr(
-        "annotated_transformer.figures.positions.show_figure",
-        lambda figure, label: shown.append((figure, label)),
-    )
     encoding = sinusoidal_encoding(9, 6).double()
     data = figures.touch_position(encoding, start=start, every=2)
     assert np.allclose(data["products"], encoding @ encoding.T)
@@ -77,4 +69,3 @@ def test_curves_can_have_their_legend_below_and_fewer_markers() -> None:
     assert figure.axes[0].get_legend() is None
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a"]
     assert figure.axes[0].get_lines()[0].get_markevery() == 2
-    plt.close("all")

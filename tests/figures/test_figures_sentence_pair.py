@@ -1,21 +1,10 @@
 """A sentence and its translation: which lines cross, and that they are told apart."""
 
-from collections.abc import Iterator
-
-import matplotlib
 import matplotlib.pyplot as plt
-import pytest
 
 from annotated_transformer import figures
 
 LINKS = [(0, 0), (1, 2), (2, 1), (3, 3)]
-
-
-@pytest.fixture(autouse=True)
-def without_a_screen() -> Iterator[None]:
-    matplotlib.use("agg")
-    yield
-    plt.close("all")
 
 
 def test_lines_that_cross_are_returned_and_solid() -> None:

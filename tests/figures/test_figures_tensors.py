@@ -13,11 +13,6 @@ from annotated_transformer.figures.tensors import Shape
 SHAPES: list[Shape] = [s for k in range(3) for s in itertools.product((1, 2), repeat=k)]
 
 
-@pytest.fixture(autouse=True)
-def close_figures() -> None:
-    plt.close("all")
-
-
 def torch_says(*shapes: Shape) -> Shape | None:
     try:
         return tuple(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot
@@ -37,15 +36,6 @@ def test_cells_and_cuts_give_the_pieces_back(words: list[list[str]]) -> None:
         assert pieces == word
         for left, right in zip(ends[1:], ends[1:], strict=True):  # a cut is a change of shade
             assert shades[row][left - 1] != shades[row][right]
-
-
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The figures to touch that were shown, with their text alternatives."""
-    found: list[Any] = []
-    keep = lambda figure, label: found.append((figure, label))  # noqa: E731
-    monkeypatch.setattr(tokenization, "show_figure", keep)
-    return found
 
 
 def test_a_stop_of_the_slider_is_a_number_of_merges(shown: list[Any]) -> None:
@@ -87,7 +77,6 @@ def test_padding_is_drawn_and_counted() -> None:
             expected += [(length, max(batch) - length) for length in batch]
         assert bars == expected
         assert axes.get_xlim() == (0, 20)
-    pyplot.close("all")
 
 
 def test_waste_and_the_spread_of_sizes_are_drawn_as_given() -> None:
@@ -105,4 +94,3 @@ def test_waste_and_the_spread_of_sizes_are_drawn_as_given() -> None:
     assert lines == [[[100, 0], [200, 0]], [[900, 1], [1000, 1]]]
     words = [(text.get_text(), text.get_ha()) for text in spans.texts]
     assert words == [("100 to 200", "left"), ("900 to 1,000", "right")]
-    pyplot.close("all")

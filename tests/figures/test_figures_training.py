@@ -10,12 +10,7 @@ from annotated_transformer.figures.plotly_renderer import figure_json
 from annotated_transformer.training import LearningRateSchedule, label_smoothing_loss
 
 
-def test_the_slider_shows_the_rate_of_each_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[tuple[Figure, str]] = []
-    monkeypatch.setattr(
-        "annotated_transformer.figures.training.show_figure",
-        lambda figure, label: shown.append((figure, label)),
-    )
+def test_the_slider_shows_the_rate_of_each_warm_up(shown: list[tuple[Figure, str]]) -> None:
     data = figures.touch_warmup((100, 400), d_model=64, steps=2_000, start=400)
     figure = figure_json(shown[0][0])
     (slider,) = figure["layout"]["sliders"]
@@ -38,12 +33,7 @@ def test_a_start_that_is_no_stop_is_refused() -> None:
         figures.touch_warmup((100, 400), start=300)
 
 
-def test_smoothing_shows_the_target_and_the_lowest_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[tuple[Figure, str]] = []
-    monkeypatch.setattr(
-        "annotated_transformer.figures.training.show_figure",
-        lambda figure, label: shown.append((figure, label)),
-    )
+def test_smoothing_shows_the_target_and_the_lowest_loss(shown: list[tuple[Figure, str]]) -> None:
     epsilons = (0.0, 0.1, 1.0)
     data = figures.touch_smoothing(epsilons, vocabularies=(4, 5_000), right=2, start=0.1)
     assert np.allclose(data["q"][1], [0.025, 0.025, 0.925, 0.025])
@@ -76,13 +66,8 @@ def test_a_start_of_smoothing_that_is_no_stop_is_refused() -> None:
 
 
 def test_a_training_moves_its_picture_its_line_and_its_words(
-    monkeypatch: pytest.MonkeyPatch,
+    shown: list[tuple[Figure, str]],
 ) -> None:
-    shown: list[tuple[Figure, str]] = []
-    monkeypatch.setattr(
-        "annotated_transformer.figures.training.show_figure",
-        lambda figure, label: shown.append((figure, label)),
-    )
     early, late = torch.full((2, 3), 1 / 3), torch.eye(3)[:2]
     moments = [
         figures.Moment(10, "loss 3.00, none right:", "<unk> " * 30, early),
