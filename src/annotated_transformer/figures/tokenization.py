@@ -91,39 +91,6 @@ def touch_merges(
             for title, x in zip(titles, (0.0, 0.54), strict=True)
         ]
 
-    traces: list[Any] = []
-    for side, axis in ((0, ""), (1, "2")):
-        shades, letters = cells_of(stops[start][side + 1], columns[side])
-        traces.append(
-            go.Heatmap(
-                z=shades,
-                text=letters,
-                texttemplate="%{text}",
-                textfont={"color": INK, "size": 13},
-                hoverinfo="skip",
-                colorscale=PIECE_SCALE,
-                zmin=0,
-                zmax=1,
-                ygap=3,
-                showscale=False,
-                xaxis=f"x{axis}",
-                yaxis=f"y{axis}",
-            )
-        )
-    for side, axis in ((0, ""), (1, "2")):
-        x, y = cuts_of(stops[start][side + 1])
-        mark = {"symbol": "line-ns", "size": 19, "line": {"width": 3, "color": INK}}
-        traces.append(
-            go.Scatter(
-                x=x,
-                y=y,
-                mode="markers",
-                marker=mark,
-                hoverinfo="skip",
-                xaxis=f"x{axis}",
-                yaxis=f"y{axis}",
-            )
-        )
     steps = []
     for number, (name, *sentences) in enumerate(stops):
         cells = [cells_of(words, columns[side])[0] for side, words in enumerate(sentences)]
@@ -135,11 +102,46 @@ def touch_merges(
         }
         layout_changes = {"annotations": notes(number)}
         steps.append(choice(name, "update", changes, layout_changes, [0, 1, 2, 3]))
-    layout = layout_with_controls(
-        height=60 + 25 * rows,
-        margin={"l": 5, "r": 5, "t": 30, "b": 10},
+    layout = _merges_layout(
+        columns,
+        rows,
         slider_below=slider("merges ", steps, start, gap=30),
         annotations=notes(start),
+    )
+    show_figure(go.Figure(_merges_traces(stops[start][1:], columns), layout), label)
+    return counts
+
+
+def _merges_traces(sentences: Sequence[Words], columns: Sequence[int]) -> list[Any]:
+    """The letters of both sentences, then the cuts between their pieces."""
+    cells, marks = [], []
+    for words, width, axis in zip(sentences, columns, ("", "2"), strict=True):
+        place = {"xaxis": f"x{axis}", "yaxis": f"y{axis}", "hoverinfo": "skip"}
+        shades, letters = cells_of(words, width)
+        cells.append(
+            go.Heatmap(
+                z=shades,
+                text=letters,
+                texttemplate="%{text}",
+                textfont={"color": INK, "size": 13},
+                colorscale=PIECE_SCALE,
+                zmin=0,
+                zmax=1,
+                ygap=3,
+                showscale=False,
+                **place,
+            )
+        )
+        x, y = cuts_of(words)
+        mark = {"symbol": "line-ns", "size": 19, "line": {"width": 3, "color": INK}}
+        marks.append(go.Scatter(x=x, y=y, mode="markers", marker=mark, **place))
+    return cells + marks
+
+
+def _merges_layout(columns: Sequence[int], rows: int, **controls: Any) -> dict[str, Any]:
+    """Two fields of cells side by side, as wide as their longest words."""
+    layout = layout_with_controls(
+        height=60 + 25 * rows, margin={"l": 5, "r": 5, "t": 30, "b": 10}, **controls
     )
     for axis, domain, width in (("", [0.0, 0.46], columns[0]), ("2", [0.54, 1.0], columns[1])):
         plain = {**NO_LINES, "showticklabels": False, "ticks": "", "fixedrange": True}
@@ -152,8 +154,7 @@ def touch_merges(
             "anchor": f"x{axis}",
         }
     layout["xaxis2"]["anchor"] = "y2"
-    show_figure(go.Figure(traces, layout), label)
-    return counts
+    return layout
 
 
 def draw_padding(
