@@ -153,7 +153,7 @@ def test_a_compiled_peer_takes_the_same_steps(split: EncodedSplit) -> None:
     assert losses[0][2] < losses[0][0]
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", ["fp32", pytest.param("bf16", marks=pytest.mark.slow)])
 def test_everybody_learns_the_same_batch(
     precision: str, split: EncodedSplit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -291,7 +291,7 @@ def test_command_prints_one_object(monkeypatch, capfd):
     ("policy", "threads", "warned"),
     [
         ("", "2", True),
-        ("active", "2", False),
+        pytest.param("active", "2", False, marks=pytest.mark.slow),
         pytest.param("passive", "2", True, marks=pytest.mark.slow),
         pytest.param("", "1", False, marks=pytest.mark.slow),
     ],

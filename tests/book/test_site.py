@@ -32,9 +32,6 @@ PAGES = sorted(
 # The page at the root only leads on to the first page of the book.
 READ = [page for page in PAGES if page != "index.html"]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
-WITH_FIGURES = [
-    page for page in CHAPTERS if 'class="plotly-figure"' in (SITE / page).read_text("utf-8")
-]
 COLOURS = ["color-contrast", "link-in-text-block"]  # what takes axe longest
 
 if not PAGES:
@@ -251,10 +248,27 @@ def test_phone_keyboard_opens_the_chapters(browser: Browser, address: str, name:
         page.context.close()
 
 
+# The inks of one theme, and those in which the figures are drawn, as a browser writes colours.
+INKS_OF = """([theme, ...roles]) => {
+  const probe = document.body.appendChild(document.createElement('i'));
+  const inks = ['--ink', ...roles.map(role => `--role-${role}-${theme}`)].map(name => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
+  });
+  probe.remove();
+  return inks;
+}"""
+DRAWN_IN = """[...document.querySelectorAll('.plotly-figure svg *')]
+  .map(e => getComputedStyle(e)).flatMap(style => [style.fill, style.stroke])"""
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_folds_and_sliders_work_with_keys(browser: Browser, address: str, name: str) -> None:
-    page = open_page(browser, f"{address}/{name}").page
+def test_folds_and_figures_work_with_keys_in_both_colours(
+    browser: Browser, address: str, name: str
+) -> None:
+    visit = open_page(browser, f"{address}/{name}")
+    page = visit.page
     try:
         fold = page.locator("article details").first
         fold.locator("summary").first.focus()
@@ -268,6 +282,22 @@ def test_folds_and_sliders_work_with_keys(browser: Browser, address: str, name: 
             slider.focus()
             page.keyboard.press("Home" if slider.input_value() != "0" else "ArrowRight")
             assert shown.inner_text() != before
+        for group in page.locator(".plotly-figure [role=group]").all():
+            assert group.get_attribute("aria-label") != "Show"  # but what the buttons choose
+            group.locator("button").last.press("Enter")
+        here = "light"
+        for there in ("dark", "light") if page.locator(".plotly-figure").count() else ():
+            old = page.evaluate(INKS_OF, [here, *PALETTE])
+            turn(visit, there)
+            page.wait_for_function(
+                "theme => [...document.querySelectorAll('.plotly-figure')]"
+                ".every(figure => figure.dataset.drawn === theme)",
+                arg=there,
+            )
+            drawn = {*page.evaluate(DRAWN_IN)}  # with what the reader had chosen
+            assert drawn & {*page.evaluate(INKS_OF, [there, *PALETTE])}
+            assert not drawn & {*old}
+            here = there
     finally:
         page.context.close()
 
@@ -306,52 +336,6 @@ def test_lanes_open_for_who_is_led_into_them(browser: Browser, address: str, nam
         page.wait_for_function(f"{opened} === {len(lanes)}")
     finally:
         context.close()
-
-
-# The inks of one theme, and those in which the figures are drawn, as a browser writes colours.
-INKS_OF = """([theme, ...roles]) => {
-  const probe = document.body.appendChild(document.createElement('i'));
-  const inks = ['--ink', ...roles.map(role => `--role-${role}-${theme}`)].map(name => {
-    probe.style.color = `var(${name})`;
-    return getComputedStyle(probe).color;
-  });
-  probe.remove();
-  return inks;
-}"""
-DRAWN_IN = """[...document.querySelectorAll('.plotly-figure svg *')]
-  .map(e => getComputedStyle(e)).flatMap(style => [style.fill, style.stroke])"""
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("name", WITH_FIGURES)
-def test_figures_follow_the_page_from_light_to_dark(
-    browser: Browser, address: str, name: str
-) -> None:
-    """And back, with what the reader had chosen."""
-    visit = open_page(browser, f"{address}/{name}")
-    page = visit.page
-    try:
-        for slider in page.locator(".plotly-figure input[type=range]").all():
-            slider.focus()
-            page.keyboard.press("Home" if slider.input_value() != "0" else "ArrowRight")
-        for group in page.locator(".plotly-figure [role=group]").all():
-            assert group.get_attribute("aria-label") != "Show"  # but what the buttons choose
-            group.locator("button").last.click()
-        here = "light"
-        for there in ("dark", "light"):
-            old = page.evaluate(INKS_OF, [here, *PALETTE])
-            turn(visit, there)
-            page.wait_for_function(
-                "theme => [...document.querySelectorAll('.plotly-figure')]"
-                ".every(figure => figure.dataset.drawn === theme)",
-                arg=there,
-            )
-            drawn = {*page.evaluate(DRAWN_IN)}
-            assert drawn & {*page.evaluate(INKS_OF, [there, *PALETTE])}
-            assert not drawn & {*old}
-            here = there
-    finally:
-        page.context.close()
 
 
 @pytest.mark.browser

@@ -29,7 +29,7 @@ EXERCISES = list(catalogue().values())
 by_id = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.id)
 DRAWN = [exercise for exercise in EXERCISES if exercise.vary is not None]
 SEEDS = (1, 2)
-EVERY = 10  # of the mistakes one in so many goes the whole way, through a process of its own
+EVERY = 20  # of the mistakes one in so many goes the whole way, through a process of its own
 MISSPELT = {"NameError", "UnboundLocalError", "AttributeError", "ImportError"}
 Record = Callable[[str, object], None]  # what `record_property` is; conftest prints a table
 

@@ -101,7 +101,7 @@ BY_THE_CLOCK = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who has worked")
-@pytest.mark.parametrize("where", ["check", "cell"])
+@pytest.mark.parametrize("where", ["check", pytest.param("cell", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("what", BY_THE_CLOCK)
 def test_only_what_the_clock_stopped_at_work_may_differ(
     what: str, where: str, monkeypatch: pytest.MonkeyPatch

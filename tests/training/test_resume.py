@@ -94,7 +94,13 @@ def logged_steps(run_dir: Path) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["--precision", "bf16"], ["--byte-dropout"], ["--r-drop", "2", "--pairs", "40"]]
+    "options",
+    [
+        ["--byte-dropout"],
+        pytest.param([], marks=pytest.mark.slow),
+        pytest.param(["--precision", "bf16"], marks=pytest.mark.slow),
+        pytest.param(["--r-drop", "2", "--pairs", "40"], marks=pytest.mark.slow),
+    ],
 )
 def test_two_runs_of_one_command_end_with_the_same_bits(tmp_path, options):
     for name in "ab":
@@ -121,7 +127,9 @@ def test_killed_without_warning_and_resumed(finished, tmp_path):
 
 
 @posix
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_a_signal_saves_and_says_how_to_go_on(finished, tmp_path, number):
     run_dir = tmp_path / "run"
     process = begin(run_dir, *RECIPE, command=[sys.executable, "-c", SIGNALLED, str(int(number))])

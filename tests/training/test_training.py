@@ -495,7 +495,7 @@ def outcome(trainer: Trainer) -> tuple:
     return trainer.directory.model_file.read_bytes(), kept, curve
 
 
-@pytest.mark.parametrize("every", [None, 6])
+@pytest.mark.parametrize("every", [6, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("length", ["epochs", "steps"])
 def test_stopping_changes_neither_the_average_nor_what_is_kept_nor_the_curve(
     tmp_path, corpus, every, length

@@ -125,7 +125,7 @@ def test_nobody_waits_longer_than_planning_takes(planned_here: list[int]) -> Non
     assert planned_here == [0, 1, 2]
 
 
-@pytest.mark.parametrize("planning", [False, True])
+@pytest.mark.parametrize("planning", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_where_the_other_process_is_killed_we_plan_ourselves(planning: bool) -> None:
     rule, lengths = PlanRule(512, 0, RowShape(8, 64)), [(5, 6)] * 30_000
     with planned_ahead(rule, lambda epoch: lengths) as plans:
@@ -177,7 +177,7 @@ def test_what_is_printed_there_is_no_plan(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
-@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("asked", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_no_process_is_left_when_ours_is_killed(asked: bool) -> None:
     program = (
         "import sys, time\n"
