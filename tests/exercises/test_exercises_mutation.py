@@ -165,12 +165,15 @@ def test_a_mistake_is_rejected_with_its_own_sentence(
     assert mistake.sentence in report.message
 
 
+@pytest.mark.parametrize("every", [8, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("exercise", DRAWN, ids=lambda exercise: exercise.id)
-def test_mistakes_are_named_whatever_the_learner_draws(exercise: Exercise, seed: int) -> None:
+def test_mistakes_are_named_whatever_the_learner_draws(
+    exercise: Exercise, seed: int, every: int
+) -> None:
     assert exercise.vary is not None
     variant = exercise.vary(seed)
-    for mistake in variant.mistakes[:: 1 if variant.asks_for_answers else 8]:
+    for mistake in variant.mistakes[:: 1 if variant.asks_for_answers else every]:
         report = grade_exercise(variant, _candidate(variant, mistake))
         assert mistake.name in report.mistakes, f"{mistake.name}: {report.message}"
 

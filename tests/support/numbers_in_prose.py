@@ -106,8 +106,9 @@ def _outputs(cell: Cell) -> Iterator[str]:
     for output in cell.get("outputs", []):
         yield "".join(output.get("text", []))
         data = output.get("data", {})
+        is_drawn = bool({"image/png", PLOTLY} & data.keys())
         for kind, value in data.items():
-            if kind == "text/plain" or not {"image/png", PLOTLY} & {kind, *data}:
+            if kind == "text/plain" or not is_drawn:
                 yield "".join(value) if isinstance(value, (str, list)) else json.dumps(value)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from annotated_transformer.figures.style import INKS, TEXT, add_legend, new_figure
 
 # Group of Table 2 -> colour, marker, words of the legend. Told apart by the marker first.
-LOOKS = {
+GROUPS = {
     "single": (INKS[1], "o", "earlier, one model"),
     "ensemble": (INKS[2], "s", "earlier, ensemble"),
     "this paper": (INKS[0], "D", "this paper"),
@@ -31,7 +31,7 @@ def draw_bleu_by_cost(systems: Sequence[System], y_label: str = "BLEU") -> dict[
         BLEU by name, the best last.
     """
     figure, (axes,) = new_figure(5.0, 4.4)
-    for group, (shade, marker, words) in LOOKS.items():
+    for group, (shade, marker, words) in GROUPS.items():
         members = [system for system in systems if system.group == group]
         axes.scatter(
             [system.flops for system in members],

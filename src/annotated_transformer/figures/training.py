@@ -254,24 +254,23 @@ def touch_training(
             ygap=1,
             showscale=False,
         ),
-        *(
-            go.Scatter(
-                x=x.tolist(),
-                y=y.tolist(),
-                mode="lines",
-                line={"color": ink, "dash": dash},
-                hovertemplate=f"{name}: %{{y:.2f}} nats<extra></extra>",
-                xaxis="x2",
-                yaxis="y2",
-            )
-            for name, x, y, ink, dash in (
-                ("step %{x:.0f}", steps, losses, INK, "solid"),
-                ("the floor", steps[[0, -1]], np.full(2, floor), PAPER_INK, "dash"),
-            )
-        ),
+        _loss_line("step %{x:.0f}", steps, losses, color=INK, dash="solid"),
+        _loss_line("the floor", steps[[0, -1]], np.full(2, floor), color=PAPER_INK, dash="dash"),
     ]
     show_figure(go.Figure(traces, layout), label)
     return {"steps": np.array([moment.step for moment in moments]), "weights": weights}
+
+
+def _loss_line(name: str, steps: Array, losses: Array, **line: str) -> go.Scatter:
+    return go.Scatter(
+        x=steps.tolist(),
+        y=losses.tolist(),
+        mode="lines",
+        line=line,
+        hovertemplate=f"{name}: %{{y:.2f}} nats<extra></extra>",
+        xaxis="x2",
+        yaxis="y2",
+    )
 
 
 def _training_axes(
