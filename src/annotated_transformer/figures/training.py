@@ -237,7 +237,7 @@ def touch_training(
     ]
     layout = layout_with_controls(
         height=480,
-        margin={"l": 10, "r": 10, "t": 76, "b": 42},
+        margin={"l": 10, "r": 10, "t": 86, "b": 42},
         slider_below=slider("after step ", stops, start, x=0.0, len=1.0),
         title={"text": title(start), "font": {"size": 14, "color": TEXT}, "x": 0.01},
         shapes=[here(start)],
