@@ -162,11 +162,21 @@ def _overlap(changes: Sequence[Change]) -> bool:
 def _with_counted_loops(text: str) -> ast.Module:
     """The code of a text, in which every turn of a loop is counted."""
     tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.For, ast.While)):
-            call = ast.Expr(ast.Call(ast.Name(COUNTER, ast.Load()), [], []))
-            node.body.insert(0, ast.copy_location(call, node.body[0]))
-    return ast.fix_missing_locations(tree)
+    for loop in _loops(tree):
+        count = ast.Expr(ast.Call(ast.Name(COUNTER, ast.Load()), [], []))
+        for node in ast.walk(count):
+            ast.copy_location(node, loop.body[0])
+        loop.body.insert(0, count)
+    return tree
+
+
+def _loops(block: ast.AST) -> Iterator[ast.For | ast.While]:
+    """The `for` and `while` statements in a block; no expression holds one."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(block, part, ()):
+            if isinstance(statement, (ast.For, ast.While)):
+                yield statement
+            yield from _loops(statement)
 
 
 _Made = tuple[Edited, str]  # of an entry: its function, and its words without an opening

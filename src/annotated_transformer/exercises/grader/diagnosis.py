@@ -16,7 +16,7 @@ from annotated_transformer.exercises.grader.wordings import same_accident, same_
 
 Part = Callable[[Outcome, Outcome, Tolerance], bool]
 Place = tuple[int, int]  # of a case, and of a part of its outcome
-MOST_TRIED = 3_000  # results of pairs that are looked at in one check
+MOST_TRIED = 2_000  # results of pairs that are looked at in one check
 SECONDS_FOR_PAIRS = 10.0  # of processor time: a brake for what is slower than all that is known
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
 
