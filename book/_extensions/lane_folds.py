@@ -1,11 +1,12 @@
 """The lanes of a chapter as folds on the site.
 
 The heading of a lane is the summary of its fold. A link into it opens it, and so does the printer,
-which is page.js's part; it ends with the way back to the core. Its anchor is made of the heading of
-the core before it, which stays, and not of minutes and result, which change.
+which is page.js's part; it ends with the way back to the core. Its address stands in the notebook.
 """
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -13,7 +14,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from lanes import LANE, TAGS
+import lanes
+from lanes import LANE
 
 
 def in_a_lane(node: nodes.Node) -> bool:
@@ -31,19 +33,15 @@ class Lanes(SphinxTransform):
     default_priority = 390  # before the first use of a term is looked for
 
     def apply(self, **_: Any) -> None:
-        core = ""
-        for section in self.document.findall(nodes.section):
-            title = section[0]
-            found = LANE.fullmatch(title.astext())
-            if found is None:
-                core = core if in_a_lane(section) else section["ids"][0]
-                continue
-            lane = TAGS[found["name"]]
-            section["classes"] += ["lane", f"lane-{lane}"]
-            anchor = f"{lane}-{core}"
-            while anchor in self.document.ids:
-                anchor += "-more"
-            section["ids"] = [anchor]
+        env = self.document.settings.env
+        path = Path(env.doc2path(env.docname))
+        if path.suffix != ".ipynb":
+            return
+        addresses = lanes.addresses(json.loads(path.read_text(encoding="utf-8"))["cells"])
+        found = [s for s in self.document.findall(nodes.section) if LANE.fullmatch(s[0].astext())]
+        for section, address in zip(found, addresses, strict=True):
+            section["classes"] += ["lane", f"lane-{address.partition('-')[0]}"]
+            section["ids"] = [address]
             self.document.note_explicit_target(section)
 
 

@@ -6,11 +6,12 @@ takes and what comes out, and the cells below it carry its tag:
     ## Evidence · 8 min · Eight heads cost no more than one
 
 So JupyterLab and Colab fold it by themselves; on the site `lane_folds` does.
-`tools/refresh_chapters.py` writes minutes and tags.
+`tools/refresh_chapters.py` writes minutes and tags, and once an address: made of the result's first
+words, it stays as it is when minutes, result and place change, so that links keep leading there.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,24 @@ TAGS = {"Evidence": "evidence", "Going deeper": "deeper"}
 LANE = re.compile(r"(?P<name>Evidence|Going deeper) · (?P<minutes>\d+) min · (?P<result>\S.*)")
 WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 25
+WORDS_OF_AN_ADDRESS = 5
+NO_LAST_WORDS = {
+    "a",
+    "an",
+    "and",
+    "are",
+    "as",
+    "at",
+    "by",
+    "give",
+    "has",
+    "in",
+    "is",
+    "it",
+    "of",
+    "on",
+}
+NO_LAST_WORDS |= {"s", "such", "than", "that", "the", "to", "was", "with"}
 HIDDEN = {"setup", "remove-cell", "remove-input", "hide-cell", "hide-input"}
 
 
@@ -74,6 +93,34 @@ def lane_of(heading: str) -> str:
     if heading.lower().startswith(tuple(name.lower() for name in TAGS)) or " min · " in heading:
         raise ValueError(f'{heading!r}: say "Evidence · 5 min · what comes out"')
     return CORE
+
+
+def address_of(heading: str, taken: Iterable[str] = ()) -> str:
+    """The address of a new lane: its kind and the first words of its result.
+
+    Args:
+        heading: of the lane, `Evidence · 8 min · Eight heads cost no more than one`.
+        taken: the addresses of the chapter's other lanes.
+    """
+    found = LANE.fullmatch(heading)
+    assert found is not None
+    result = re.sub(r"\$[^$]*\$|'|’", "", found["result"].lower())
+    first = re.findall(r"[a-z0-9]+", result.partition(":")[0])[:WORDS_OF_AN_ADDRESS]
+    while len(first) > 1 and first[-1] in NO_LAST_WORDS:
+        first.pop()
+    address = "-".join([TAGS[found["name"]], *first])
+    while address in taken:
+        address += "-too"
+    return address
+
+
+def addresses(cells: Sequence[Cell]) -> list[str]:
+    """The addresses of a chapter's lanes, in their order."""
+    return [
+        section.cells[0]["metadata"]["address"]
+        for section in sections(cells)
+        if section.lane != CORE
+    ]
 
 
 def tags_of(cell: Cell) -> list[str]:
@@ -131,11 +178,15 @@ def times(cells: Sequence[Cell], exercises: dict[str, int]) -> tuple[int, int, i
 
 
 def write_lanes(notebook: dict[str, Any], exercises: dict[str, int]) -> None:
-    """Write the minutes into headings and head, and the tags and folds into the cells."""
+    """Write minutes into headings and head, tags, folds and new lanes' addresses into cells."""
     cells = notebook["cells"]
+    taken = {cell["metadata"].get("address", "") for cell in cells}
     for section in sections(cells):
         if section.lane != CORE:
             first = section.cells[0]
+            if "address" not in first["metadata"]:
+                first["metadata"]["address"] = address_of(section.heading, taken)
+                taken.add(first["metadata"]["address"])
             took = max(1, round(minutes(section.cells, exercises)))
             said = re.sub(r" · \d+ min · ", f" · {took} min · ", source_of(first), count=1)
             first["source"] = said.splitlines(keepends=True)

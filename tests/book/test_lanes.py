@@ -4,7 +4,6 @@ import ast
 import builtins
 import copy
 import dis
-import itertools
 import re
 import types
 from collections.abc import Iterator
@@ -237,13 +236,37 @@ def test_lanes_are_written_and_stay_as_they_are() -> None:
     assert once == chapter
     _, heading, text, cell, core, _ = chapter["cells"]
     assert lanes.source_of(heading) == "## Evidence · 3 min · It holds"
-    assert heading["metadata"] == {"tags": ["evidence"], "jp-MarkdownHeadingCollapsed": True}
+    assert heading["metadata"] == {
+        "address": "evidence-it-holds",
+        "tags": ["evidence"],
+        "jp-MarkdownHeadingCollapsed": True,
+    }
     assert text["metadata"] == {"tags": ["evidence"]}
     assert cell["metadata"]["tags"] == ["hide-input", "evidence"]
     assert cell["metadata"]["jupyter"] == {"source_hidden": True}
     assert core["metadata"] == {}
     time = "2 minutes for the core; 5 with the evidence; 5 with everything and all exercises"
     assert time in lanes.source_of(chapter["cells"][0])
+
+
+def test_the_address_of_a_lane_outlives_its_words_and_its_place() -> None:
+    chapter = {
+        "cells": [
+            markdown("# Title\n\n| **Time** | long |"),
+            markdown("## Evidence · 9 min · Eight heads cost no more than one"),
+            markdown("## Going deeper · 9 min · In an interview: shapes; in production: leaks"),
+            markdown("## Evidence · 9 min · Eight heads cost no more, by any count"),
+        ]
+    }
+    lanes.write_lanes(chapter, {})
+    eight, interview, more = lanes.addresses(chapter["cells"])
+    assert (eight, interview) == ("evidence-eight-heads-cost-no-more", "deeper-in-an-interview")
+    assert more == "evidence-eight-heads-cost-no-more-too"
+    head, first, second, third = chapter["cells"]
+    first["source"] = "## Evidence · 9 min · Narrow heads are cheap"
+    moved = {"cells": [head, third, second, first]}
+    lanes.write_lanes(moved, {})
+    assert lanes.addresses(moved["cells"]) == [more, interview, eight]
 
 
 @pytest.mark.parametrize(
@@ -277,25 +300,27 @@ def test_which_lines_only_show(source: str, lines: int) -> None:
 # --- old links ------------------------------------------------------------------------------------
 
 
-def slugs(path: Path) -> set[str]:
-    """The anchors of a chapter's headings."""
-    text = "\n".join(
-        lanes.source_of(cell) for cell in read(path)["cells"] if cell["cell_type"] == "markdown"
-    )
+def anchors_of(path: Path) -> set[str]:
+    """The anchors of a chapter's headings and lanes."""
+    cells = read(path)["cells"]
+    text = "\n".join(lanes.source_of(cell) for cell in cells if cell["cell_type"] == "markdown")
     found = re.findall(r"^#{1,4} (.+)$", text, re.MULTILINE)
-    return {heading.replace(" ", "-") for heading in found} | set(
-        re.findall(r'<a id="([^"]+)"', text)
-    )
+    return {
+        *(heading.replace(" ", "-") for heading in found),
+        *re.findall(r'<a id="([^"]+)"', text),
+        *lanes.addresses(cells),
+    }
 
 
 def test_every_anchor_that_was_once_published_leads_to_its_place() -> None:
     gone = {
-        name: sorted(set(anchors) - slugs(ROOT / "notebooks" / f"{name}.ipynb"))
+        name: sorted(set(anchors) - anchors_of(ROOT / "notebooks" / f"{name}.ipynb"))
         for name, anchors in read(OLD_ANCHORS).items()
     }
     assert not {name: anchors for name, anchors in gone.items() if anchors}
 
 
-def test_lanes_of_one_chapter_have_names_of_their_own(chapter: Path) -> None:
-    results = [s.heading for s in lanes.sections(read(chapter)["cells"]) if s.lane != lanes.CORE]
-    assert not [a for a, b in itertools.combinations(results, 2) if a == b]
+def test_lanes_of_one_chapter_have_addresses_of_their_own(chapter: Path) -> None:
+    addresses = lanes.addresses(read(chapter)["cells"])
+    assert len(set(addresses)) == len(addresses)
+    assert set(addresses) <= set(read(OLD_ANCHORS)[chapter.stem]), "add the new ones"
