@@ -23,6 +23,12 @@ TOPICS = {  # of the exercises that build a module of section 3
     "embeddings": "encoder.embed",
     "transformer": "model",
 }
+BESIDE = {  # tests that do not lie in the room of what they test
+    "recipes/": "tests/training/test_recipes.py",
+    "results/": "tests/evidence",
+    "benchmarks/": "tests/benchmark",
+    f"{PACKAGE}shipped/": "tests/sharing/test_shipped.py",
+}
 MUTATION = "tests/exercises/test_exercises_mutation.py"
 BOOK = ("tests/book", "--ignore", "tests/book/test_site.py")
 ALL_REST_ON = ("pyproject.toml", "requirements-lock.txt", "Makefile", "tests/conftest.py")
@@ -89,6 +95,8 @@ def calls(name: str) -> Iterator[tuple[str, ...]]:
     elif name.startswith("tests/"):
         if stem.startswith("test_"):
             yield (name,)
+    elif beside := [test for folder, test in BESIDE.items() if name.startswith(folder)]:
+        yield tuple(beside)
     elif name.startswith(f"{PACKAGE}exercises/content/"):
         yield (MUTATION, "-k", exercises_of(name))
         yield ("tests/exercises/test_exercises_catalogue.py",)
@@ -125,7 +133,10 @@ def main() -> int:
     )
     if rest := [name for name in names if name in ALL_REST_ON]:
         print(f"All tests rest on {', '.join(rest)}: `make test` as well.", flush=True)
-    wanted = dict.fromkeys(call for name in names for call in calls(name))
+    found = {name: [*calls(name)] for name in names if name not in ALL_REST_ON}
+    if none := [name for name, own in found.items() if not own]:
+        print(f"No test of their own: {', '.join(none)}.", flush=True)
+    wanted = dict.fromkeys(call for own in found.values() for call in own)
     alone = [call for call in wanted if {"-k", "--ignore"} & {*call}]
     paths = {
         path for call in wanted if call not in alone for path in call if (ROOT / path).exists()

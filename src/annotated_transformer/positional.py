@@ -1,7 +1,5 @@
 """Positional encoding (section 3.5): where a token stands, added to what it is."""
 
-import sys
-
 import torch
 from torch import Tensor, nn
 
@@ -37,7 +35,6 @@ class SinusoidalPositions(nn.Module):
     """The fixed encoding, made once and lengthened when a longer sequence comes."""
 
     encoding: Tensor
-    most = sys.maxsize  # positions; there is no end
 
     def __init__(self, d_model: int, n_positions: int = 256) -> None:
         super().__init__()
@@ -63,7 +60,6 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, d_model: int, max_positions: int) -> None:
         super().__init__()
-        self.most = max_positions
         self.table = nn.Parameter(torch.zeros(max_positions, d_model))
 
     def forward(self, n: int, start: int = 0) -> Tensor:

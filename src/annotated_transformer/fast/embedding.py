@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.embeddings import Embedding
+from annotated_transformer.positional import LearnedPositions
 
 
 class FastEmbedding(Embedding):
@@ -22,8 +23,9 @@ class FastEmbedding(Embedding):
         x = self.scale * self.table(tokens)
         if self.positions is not None and at is not None:
             longest = tokens.size(1) if tokens.dim() == 2 else int(at.max()) + 1
-            most = int(self.positions.most)  # a learned table has an end
-            x = x + self.positions(min(longest, most), 0)[at]
+            if isinstance(self.positions, LearnedPositions):  # its table has an end
+                longest = min(longest, len(self.positions.table))
+            x = x + self.positions(longest, 0)[at]
         elif self.positions is not None:
             x = x + self.positions(tokens.size(1), start)
         if torch.is_autocast_enabled(x.device.type):

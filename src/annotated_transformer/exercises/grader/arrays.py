@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.exercises.grader.pristine import original_libraries
+from annotated_transformer.exercises.grader.values import UNOBSERVED
 
 MAX_DEPTH = 5
 MAX_LEAVES = 10_000
@@ -117,10 +118,10 @@ def taking_arrays(function: Function) -> Function:
 
 def _between(function: Function, inward: Convert, outward: Convert) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
-        with original_libraries(), torch._C.DisableTorchFunction():
+        with original_libraries(), UNOBSERVED():
             given = inward(args), inward(kwargs)
         result = function(*given[0], **given[1])
-        with original_libraries(), torch._C.DisableTorchFunction():
+        with original_libraries(), UNOBSERVED():
             return outward(result)
 
     return call

@@ -25,7 +25,9 @@ MAX_TEXT = 2_000  # characters of one string
 _PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
 _DICTIONARIES = (dict, OrderedDict, defaultdict, Counter)  # a state_dict() is an OrderedDict
 _NUMPY_NUMBERS = (np.number, np.bool_)
+# Torch has no public name for these. Inside, a subclass is told of no operation; nor is a mode.
 _WITHOUT_OVERRIDES = torch._C.DisableTorchFunctionSubclass
+UNOBSERVED = torch._C.DisableTorchFunction
 _DTYPE_NAMES = {
     getattr(torch, name): name
     for name in (
