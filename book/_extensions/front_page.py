@@ -159,7 +159,8 @@ def hero_markup(data: dict[str, Any]) -> str:
         f" and writes “{html.escape(data['greedy'])}” Beam search does not: "
         f"“{html.escape(data['beam'])}”"
     )
-    shown = json.dumps({**data, "at": at}, ensure_ascii=False).replace("<", "\\u003c")
+    told = {**data, "at": at, "layer": LAYER - 1, "head": HEAD - 1}
+    shown = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
     return (
         '<div class="hero" role="group" aria-label="A translation, piece by piece">'
         f'<p class="hero-source" lang="en">{source}</p>'
@@ -170,6 +171,9 @@ def hero_markup(data: dict[str, Any]) -> str:
         f'<ol class="hero-likeliest" lang="de" aria-label="likeliest next pieces">{likeliest}</ol>'
         f'<p class="hero-says" aria-live="polite">{says} '
         '<a href="../notebooks/09_decoding.html#what-a-search-can-repair">Why?</a></p>'
+        '<form class="hero-own" hidden><label><span>A sentence of your own (0.7 MB are loaded)'
+        '</span><input type="text" lang="en" maxlength="400" autocomplete="off"></label>'
+        "<button>Translate</button></form>"
         f'<script type="application/json">{shown}</script></div>'
     )
 

@@ -1,12 +1,13 @@
-/* The hero of the front page: move the slider, and the step of the translation follows. What the
-   steps are is in the page (book/_extensions/front_page.py); nothing is fetched. */
+/* The hero of the front page: move the slider, and the step of the translation follows. The first
+   sentence's steps are in the page (book/_extensions/front_page.py), nothing is fetched; for another
+   sentence the translator itself is loaded (page.js). */
 (function () {
   "use strict";
   const hero = document.querySelector(".hero");
   if (!hero) return;
-  const data = JSON.parse(hero.querySelector("script").textContent);
+  let data = JSON.parse(hero.querySelector("script").textContent);
   const part = (name) => hero.querySelector(name);
-  const range = part("input");
+  const range = part(".hero-step input"), form = part(".hero-own");
   const text = (piece) => (piece === "</s>" ? "(end)" : piece.replace("▁", " ").trim());
   const joined = (pieces) => pieces.join("").replaceAll("▁", " ").replace("</s>", "").trim();
   const atFirst = part(".hero-says").innerHTML;
@@ -30,6 +31,43 @@
     else part(".hero-says").textContent = `It looks most at “${text(data.source[seen])}” and writes “${text(step.next)}”.`;
   }
 
+  function stepsOf({ source, target, steps }, { vocabulary }, likeliest) {
+    const pieces = vocabulary.pieces, { layer, head } = data;
+    return {
+      layer, head, source: source.map((id) => pieces[id]), target: target.map((id) => pieces[id]),
+      steps: steps.map((step, place) => ({
+        weights: step.cross[layer][head],
+        next: pieces[target[place]],
+        likeliest: likeliest(step.logits, 3, [0, 1]).map((id) => [pieces[id], Math.exp(step.logits[id] - step.total)]),
+      })),
+    };
+  }
+
+  async function translate(event) {
+    event.preventDefault();
+    const own = form.querySelector("input").value.trim();
+    if (!own) return;
+    part(".hero-says").textContent = "One moment: the model is being loaded.";
+    const { translator, likeliest } = await globalThis.loadTranslator();
+    let found;
+    try {
+      found = translator.translate(own);
+    } catch (error) { // too long
+      part(".hero-says").textContent = error.message;
+      return;
+    }
+    data = stepsOf(found, translator, likeliest);
+    part(".hero-source").replaceChildren(...data.source.map((piece) => Object.assign(document.createElement("span"), { className: "hero-piece", textContent: text(piece) })));
+    Object.assign(range, { max: data.steps.length, value: data.steps.length });
+    part(".hero-says a")?.remove();
+    show();
+    const link = Object.assign(document.createElement("a"), { href: `look_inside.html#${new URLSearchParams({ s: own })}`, textContent: "Look inside: every head, every step" });
+    part(".hero-says").textContent = `It writes: “${found.text}” Move the slider back to see how. `;
+    part(".hero-says").append(link);
+  }
+
   range.disabled = false;
   range.addEventListener("input", show);
+  form.hidden = false;
+  form.addEventListener("submit", translate);
 })();

@@ -108,9 +108,32 @@
     window.addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }), { once: true });
   }
 
+  /* The translator. Its numbers are most of a megabyte: they are loaded by the page that is about it,
+     and elsewhere when they are asked for. */
+  const TRANSLATOR = ["translator_numbers.js", "translator.js", "look_inside.js"];
+  let translator = null;
+
+  globalThis.loadTranslator = () => {
+    translator ??= TRANSLATOR.reduce((before, name) => before.then(() => new Promise((resolve, reject) => {
+      const src = `${document.documentElement.dataset.content_root}_static/${name}`;
+      document.head.append(Object.assign(document.createElement("script"), { src, onload: resolve, onerror: reject }));
+    })), Promise.resolve()).then(() => globalThis.BookTranslator);
+    return translator;
+  };
+
+  function offerLooks() {
+    for (const place of document.querySelectorAll(".look")) {
+      const open = () => globalThis.loadTranslator().then(({ look }) => look(place));
+      if (place.matches(".look-whole")) { open(); continue; }
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Open it here" });
+      button.addEventListener("click", () => { button.disabled = true; open().then(() => place.querySelector("input").focus()); });
+      place.append(button);
+    }
+  }
+
   let waiting = 0;
   const later = () => { clearTimeout(waiting); waiting = setTimeout(markScrollable, 100); };
-  document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); offerSwitch(); openTarget(); });
+  document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); offerSwitch(); offerLooks(); openTarget(); });
   window.addEventListener("hashchange", openTarget);
   document.addEventListener("click", (event) => { // also where the address stays the same
     if (event.target.closest('a[href^="#"]')) setTimeout(openTarget);
