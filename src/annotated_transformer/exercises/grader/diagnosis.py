@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 from annotated_transformer.exercises.bank import together
@@ -16,8 +17,9 @@ from annotated_transformer.exercises.grader.wordings import same_accident, same_
 
 Part = Callable[[Outcome, Outcome, Tolerance], bool]
 Place = tuple[int, int]  # of a case, and of a part of its outcome
-MOST_TRIED = 2_000  # results of pairs that are looked at in one check
-SECONDS_FOR_PAIRS = 10.0  # of processor time: a brake for what is slower than all that is known
+MOST_TRIED = 1_000  # results of pairs that are looked at in one check
+SECONDS_FOR_PAIRS = 5.0  # of processor time: a brake for what is slower than all that is known
+TELLING = 16  # cases on which two mistakes are looked for; what both give is compared on all
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
 
 
@@ -75,29 +77,46 @@ class Match:
         return 2 * self.explained - 2 * self.contradicted - self.unexplained
 
 
+# What the mistakes of an exercise do: the same at each check of it, and kept until another comes.
+# By mistake, case, dtype, and whether gradients were asked for.
+_LAST: list[tuple[Exercise, dict[tuple[int, int, str, bool], Outcome]]] = []
+
+
+def _known_of(exercise: Exercise) -> dict[tuple[int, int, str, bool], Outcome]:
+    if not _LAST or _LAST[0][0] is not exercise:
+        _LAST[:] = [(exercise, {})]
+    return _LAST[0][1]
+
+
 class _Bank:
     """The outcomes of the named mistakes on the candidate's cases, each computed when asked for."""
 
     def __init__(self, exercise: Exercise, trials: Sequence[Trial]) -> None:
         self.exercise, self.trials = exercise, trials
-        self.known: dict[tuple[int, int], Outcome] = {}
+        self.known = _known_of(exercise)
+        self.right = {t.index for t in trials if same_result(t.expected, t.got, t.tolerance)}
+        wrong = [trial for trial in trials if trial.index not in self.right][: TELLING * 2 // 3]
+        right = [trial for trial in trials if trial.index in self.right]
+        self.telling = [*wrong, *right[: TELLING - len(wrong)]]
         self.places: dict[int, tuple[set[Place], set[Place]]] = {}
 
-    def outcome(self, mistake: int, trial: Trial) -> Outcome:
-        key = mistake, trial.index
+    def outcome(self, mistake: int, trial: Trial, gradients: bool = False) -> Outcome:
+        number, dtype = trial.index, trial.got.dtype
+        gradients = gradients and trial.case.gradient != "ignored"
+        key = mistake, number, dtype, gradients
         if key not in self.known:
             function = self.exercise.mistakes[mistake].implementation
-            self.known[key] = outcome_of(self.exercise, trial.index, function, trial.got.dtype)
+            self.known[key] = outcome_of(self.exercise, number, function, dtype, gradients)
         return self.known[key]
 
     def shares(self, mistake: int, trial: Trial) -> bool:
         """The mistake does on this case all that the candidate does."""
-        return _same_outcome(self.outcome(mistake, trial), trial.got, trial.tolerance)
+        return _same_outcome(partial(self.outcome, mistake, trial), trial)
 
     def does_the_same(self, function: Candidate, trial: Trial) -> bool:
         """`shares` for a function that is no entry."""
-        outcome = outcome_of(self.exercise, trial.index, function, trial.got.dtype)
-        return _same_outcome(outcome, trial.got, trial.tolerance)
+        run = partial(outcome_of, self.exercise, trial.index, function, trial.got.dtype)
+        return _same_outcome(run, trial)
 
     def match(self, mistake: int) -> Match:
         evidence = unexplained = contradicted = 0
@@ -130,12 +149,14 @@ class _Bank:
     def _alike(self, mistake: int) -> tuple[set[Place], set[Place]]:
         shared: set[Place] = set()
         harmless: set[Place] = set()
-        for trial in self.trials:
-            outcome = self.outcome(mistake, trial)
+        for trial in self.telling:
+            # Of a wrong value the gradients are wrong too, and tell nothing more.
+            outcome = self.outcome(mistake, trial, gradients=trial.index in self.right)
+            parts = PARTS[1:] if trial.index in self.right else (same_inputs_after,)
             for places, other in ((shared, trial.got), (harmless, trial.expected)):
                 equal = [
                     *_equal_values(trial, outcome, other),
-                    *(part(outcome, other, trial.tolerance) for part in PARTS[1:]),
+                    *(part(outcome, other, trial.tolerance) for part in parts),
                 ]
                 places.update((trial.index, part) for part, same in enumerate(equal) if same)
         return shared, harmless
@@ -153,7 +174,11 @@ class _Bank:
     def shares_deviation(self, mistake: int, trial: Trial) -> bool:
         """The mistake has on this case the same wrong result as the candidate, or side effect."""
         part = _deviation(trial)
-        return part is not None and part(self.outcome(mistake, trial), trial.got, trial.tolerance)
+        if part is None:
+            return False
+        return part(
+            self.outcome(mistake, trial, part is same_gradients), trial.got, trial.tolerance
+        )
 
 
 def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
@@ -184,14 +209,15 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
         return _raised_alike(bank, wrong, right, shown)  # what follows wants a wrong value
     if _like_no_other(bank, wrong):
         return None
-    if both := _made_together(bank, wrong, shown):
+    telling = [trial for trial in bank.telling if _deviation(trial)]
+    if both := _made_together(bank, telling, shown):
         return both
-    if two := _two_at_once(bank, wrong, shown):
+    if two := _two_at_once(bank, telling, shown):
         return two
     near = [
         mistake
         for mistake in range(len(named))
-        if any(bank.shares_deviation(mistake, t) for t in wrong if t.got.failure is None)
+        if any(bank.shares_deviation(mistake, t) for t in telling if t.got.failure is None)
     ]
     convincing = [match for match in map(bank.match, near) if match.convincing]
     if not convincing:
@@ -234,8 +260,12 @@ def _made_together(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagn
     return None
 
 
-def _same_outcome(one: Outcome, other: Outcome, tolerance: Tolerance) -> bool:
-    return all(part(one, other, tolerance) for part in PARTS)
+def _same_outcome(run: Callable[[bool], Outcome], trial: Trial) -> bool:
+    """Whether `run(gradients)` does what the candidate does; gradients are asked for at the end."""
+    plain, got, tolerance = run(False), trial.got, trial.tolerance
+    if not (same_result(plain, got, tolerance) and same_inputs_after(plain, got, tolerance)):
+        return False
+    return same_gradients(run(True), got, tolerance)
 
 
 def _raised_alike(
