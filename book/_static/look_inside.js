@@ -48,6 +48,7 @@
       Object.assign(this, { place, translator, sentences, name: `look-${++number}` });
       this.whole = place.matches(".look-whole"); // the page's own: it keeps its view in the address
       this.view = viewOf((this.whole && location.hash.slice(1)) || place.dataset.view);
+      place.classList.add("look-open");
       this.make();
       this.translate();
     }
@@ -80,7 +81,7 @@
       part.known = element("input", { type: "checkbox" });
       part.knownLabel = element("label", {}, part.known, "The grammar's alignment");
       part.weights = element("div", { className: "look-weights", tabIndex: 0, role: "region", "aria-label": "weights" });
-      part.link = element("a", { textContent: this.whole ? "Link to this view" : "Open this with all its parts" });
+      part.link = element("a", { textContent: this.whole ? "Link to this view" : "Open it on a page of its own" });
       const panel = (title, ...children) => element("section", { "aria-label": title }, element("p", { className: "look-title", textContent: title }), ...children);
       this.place.replaceChildren(
         part.form, part.notes, part.search, part.text, part.source, part.target, part.says,
@@ -132,6 +133,8 @@
       part.allOn.addEventListener("click", () => { this.view.off.clear(); this.translate(); part.off.focus(); });
       part.numbers.addEventListener("change", () => this.showWeights());
       part.known.addEventListener("change", () => this.showWeights());
+      // The small pictures are drawn in the ink of the theme.
+      new MutationObserver(() => this.showHeads()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
       if (this.whole) window.addEventListener("hashchange", () => {
         if (!location.hash.includes("s=") || location.hash.slice(1) === textOf(this.view)) return;
         this.view = viewOf(location.hash.slice(1));
@@ -254,6 +257,7 @@
     }
 
     showHeads() {
+      if (this.found.target.length === 0) return;
       const { num_layers: layers, num_heads: heads } = this.translator.config, [layer, head] = this.head(), { part, view } = this;
       part.heads.replaceChildren(element("legend", { textContent: "Head" }));
       for (let l = 0; l < layers; l++) {

@@ -17,6 +17,7 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from annotated_transformer.data import TRAVELLING_SENTENCE
 from annotated_transformer.figures.style import PALETTE
 from browser import HOW_TO_GET_ONE, launch
 from lanes import LANE
@@ -414,3 +415,90 @@ def test_links_lead_somewhere_and_pictures_say_what_they_show(name: str) -> None
     paths = [str(p["alt"]) for p in pictures if str(p.get("alt", "")).endswith((".png", ".svg"))]
     assert without == []
     assert paths == [], "a file's name is no description: set mystnb.image.alt in the cell"
+
+
+TRANSLATOR = "book/look_inside.html"
+
+
+@pytest.mark.browser
+def test_the_translator_is_worked_with_keys_alone(browser: Browser) -> None:
+    """On a phone, from the folder: a sentence, a step, another word, a head away, the same view."""
+    visit = open_page(browser, (SITE / TRANSLATOR).as_uri(), 390, "dark")
+    page = visit.page
+
+    def says(part: str) -> str:
+        return page.locator(f".look-{part}").inner_text()
+
+    try:
+        page.locator(".look-next li").first.wait_for()
+        assert visit.violations() == []
+        tab_to(page, "INPUT", 120)
+        page.keyboard.press("Control+A")
+        page.keyboard.type(TRAVELLING_SENTENCE.source)
+        page.keyboard.press("Enter")
+        assert says("text").endswith("vorliest.")
+        page.locator(".look-target input, .look-pieces input").first.focus()
+        for _ in range(12):
+            page.keyboard.press("ArrowRight")
+        assert "“vor” looks most at “reads”" in says("says")
+        tab_to(page, "vor")
+        tab_to(page, "liest")
+        page.keyboard.press("Enter")
+        assert says("text") == TRAVELLING_SENTENCE.target
+        assert "liest" in focused(page)
+        page.locator(".look-heads input[value='2.4']").focus()
+        tab_to(page, "INPUT", 1)
+        page.keyboard.press("Space")
+        assert "Without one head" in says("notes")
+        text, sentence = says("text"), says("says")
+        link = page.locator(".look-end a").get_attribute("href")
+        page.goto(f"{(SITE / TRANSLATOR).as_uri()}{link}")
+        page.reload()
+        page.locator(".look-next li").first.wait_for()
+        assert (says("text"), says("says")) == (text, sentence)
+        look(visit, "dark")
+    finally:
+        page.context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["notebooks/09_decoding.html", "book/index.html"])
+def test_the_translator_is_loaded_when_it_is_asked_for(
+    browser: Browser, address: str, name: str
+) -> None:
+    visit = open_page(browser, f"{address}/{name}")
+    page = visit.page
+    try:
+        loaded = "typeof BookTranslator"
+        assert page.evaluate(loaded) == "undefined"
+        if page.locator(".hero").count():
+            page.locator(".hero-own input").fill("The sad novel is long.")
+            page.keyboard.press("Enter")
+            page.locator(".hero-says a").wait_for()
+            assert "Der traurige Roman ist lang." in page.locator(".hero-says").inner_text()
+        else:
+            page.get_by_role("button", name="Open it here").press("Enter")
+            page.locator(".look-next li").first.wait_for()
+            assert "“vor” looks most at “reads”" in page.locator(".look-says").inner_text()
+        assert page.evaluate(loaded) == "object"
+        look(visit, "light")
+        assert visit.violations() == []
+        turn(visit, "dark")
+        assert visit.violations("colours") == []
+    finally:
+        page.context.close()
+
+
+@pytest.mark.browser
+def test_without_javascript_the_translation_is_a_picture(browser: Browser) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    try:
+        page.goto((SITE / TRANSLATOR).as_uri())
+        cells = page.locator(".look-weights tbody td")
+        shades = "cells => new Set(cells.map(e => getComputedStyle(e).backgroundColor)).size"
+        painted = cells.evaluate_all(shades)
+        assert painted > 10, "each weight has its shade"
+        assert page.locator(".look-text").is_visible()
+    finally:
+        context.close()
