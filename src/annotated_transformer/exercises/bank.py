@@ -36,7 +36,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ WHOLE = ("def ", "class ", "import ", "from ", "@")  # how code begins that is n
 COUNTER = "_count_turn"
 NO_WORDS = ("#", "```", "~~~", "---", "<!--")
 TURNS = 100_000  # of all loops in one call; two mistakes together may never end
+Statements = tuple[tuple[ast.stmt, str], ...]  # of a source, each with what it assigns (`_target`)
 
 
 @dataclass(frozen=True)
@@ -385,8 +386,7 @@ def _edited(code: Sequence[str], original: Edited) -> Edited:
 
 def _changes(lines: Sequence[str], source: str) -> Iterator[Change]:
     """What the lines of an entry change in the source, each with its one place."""
-    statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
-    starts = _line_starts(source)
+    statements, starts = _statements(source), _line_starts(source)
     pending: list[Change] = []
     for line in lines:
         if line.startswith("+ "):
@@ -414,9 +414,7 @@ def _of_text(old: str, new: str, source: str) -> Change:
     return Change(places[0], places[0] + len(old), new)
 
 
-def _of_statement(
-    line: str, statements: Sequence[ast.stmt], starts: Sequence[int], source: str
-) -> Change:
+def _of_statement(line: str, statements: Statements, starts: Sequence[int], source: str) -> Change:
     """The statement that assigns what `line` assigns, or returns as it does."""
     try:
         parsed = ast.parse(line).body
@@ -425,7 +423,7 @@ def _of_statement(
     wanted = _target(parsed[0]) if len(parsed) == 1 else ""
     if not wanted:
         raise ValueError(f"{line!r} is not one statement that assigns or returns")
-    places = [node for node in statements if _target(node) == wanted]
+    places = [node for node, target in statements if target == wanted]
     if len(places) != 1:
         raise ValueError(f"{line!r} has {len(places)} places in the reference, not one")
     return Change(*_span(places[0], starts, source), line)
@@ -442,6 +440,13 @@ def _target(node: ast.stmt) -> str:
     return ""
 
 
+@lru_cache(maxsize=4)  # a page's entries all change one reference
+def _statements(source: str) -> Statements:
+    found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt))
+    return tuple((node, _target(node)) for node in found)
+
+
+@lru_cache(maxsize=4)
 def _line_starts(source: str) -> list[int]:
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -467,13 +472,13 @@ def _span(node: ast.stmt, starts: Sequence[int], source: str) -> tuple[int, int]
 def _added(
     line: str,
     before: Sequence[Change],
-    statements: Sequence[ast.stmt],
+    statements: Statements,
     starts: Sequence[int],
     source: str,
 ) -> Change:
     """The change before with one more line behind it; without one, a line before the first."""
     if not before:
-        function = next(node for node in statements if isinstance(node, ast.FunctionDef))
+        function = next(node for node, _ in statements if isinstance(node, ast.FunctionDef))
         start, _ = _span(function.body[0], starts, source)
         return Change(start, start, f"{line}\n{INDENT}")
     (change,) = before
