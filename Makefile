@@ -121,7 +121,7 @@ test-code: setup node_modules/.installed
 	@echo "== Code and exercises"
 	@$(PYTEST) -m "not slow" $(CODE)
 
-test-code-all: setup node_modules/.installed
+test-code-all: setup node_modules/.installed book
 	@echo "== Code and exercises, the slow tests too"
 	@$(PYTEST) $(CODE)
 
