@@ -174,6 +174,8 @@ def hero_markup(data: dict[str, Any]) -> str:
         '<form class="hero-own" hidden><label><span>A sentence of your own (0.7 MB are loaded)'
         '</span><input type="text" lang="en" maxlength="400" autocomplete="off"></label>'
         "<button>Translate</button></form>"
+        '<p><a class="hero-inside" href="look_inside.html">Look inside: every head, every step</a>'
+        "</p>"
         f'<script type="application/json">{shown}</script></div>'
     )
 

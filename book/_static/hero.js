@@ -8,7 +8,8 @@
   let data = JSON.parse(hero.querySelector("script").textContent);
   const part = (name) => hero.querySelector(name);
   const range = part(".hero-step input"), form = part(".hero-own");
-  const text = (piece) => (piece === "</s>" ? "(end)" : piece.replace("▁", " ").trim());
+  const SPECIAL = { "</s>": "(end)", "<unk>": "(unknown)", "▁": "(space)" };
+  const text = (piece) => SPECIAL[piece] ?? piece.replace("▁", " ").trim();
   const joined = (pieces) => pieces.join("").replaceAll("▁", " ").replace("</s>", "").trim();
   const atFirst = part(".hero-says").innerHTML;
 
@@ -59,11 +60,9 @@
     data = stepsOf(found, translator, likeliest);
     part(".hero-source").replaceChildren(...data.source.map((piece) => Object.assign(document.createElement("span"), { className: "hero-piece", textContent: text(piece) })));
     Object.assign(range, { max: data.steps.length, value: data.steps.length });
-    part(".hero-says a")?.remove();
     show();
-    const link = Object.assign(document.createElement("a"), { href: `look_inside.html#${new URLSearchParams({ s: own })}`, textContent: "Look inside: every head, every step" });
-    part(".hero-says").textContent = `It writes: “${found.text}” Move the slider back to see how. `;
-    part(".hero-says").append(link);
+    part(".hero-says").textContent = `It writes: “${found.text}” Move the slider back to see how.`;
+    part(".hero-inside").href = `look_inside.html#${new URLSearchParams({ s: own })}`;
   }
 
   range.disabled = false;

@@ -2,7 +2,7 @@
    Each place for it (`.look`) says in its data-view with what it begins; translator.js computes. */
 (function () {
   "use strict";
-  const { Translator, likeliest, EOS, UNK, MARK } = globalThis.BookTranslator;
+  const { Translator, likeliest, PAD, BOS, EOS, UNK, MARK } = globalThis.BookTranslator;
   const SHOWN = 5; // of the pieces that could come next
   const KINDS = { cross: "translation → source", self: "translation → itself", encoder: "source → itself" };
   const ATTENTION = { cross: "decoder.layers.L.cross_attention", self: "decoder.layers.L.self_attention", encoder: "encoder.layers.L.self_attention" };
@@ -18,36 +18,47 @@
     return made;
   }
 
-  const percent = (share) => (share > 0.9995 ? "100 %" : share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`);
+  const hidden = (text) => element("span", { className: "visually-hidden", textContent: text });
+  const percent = (share) => (share >= 0.995 ? "> 99 %" : share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`);
+  const within = (value, least, most) => Math.min(Math.max(Math.trunc(value) || least, least), most);
+  const said = (text) => new URLSearchParams(text).get("s")?.trim();
 
   /* What is looked at, as a text that a link can carry: s the sentence, beam how many beginnings,
-     p the ids that the translation begins with, kind and head of attention, step, off: heads taken away. */
-  function viewOf(text) {
-    const given = new URLSearchParams(text);
-    const numbers = (name) => (given.get(name) ?? "").split(".").filter((part) => /^\d+$/.test(part)).map(Number);
+     p the ids that the translation begins with, kind and head of attention ("2.0": the mean of layer
+     2), step, row of the source that looks, off: heads taken away. What makes no sense is left out. */
+  function viewOf(text, { config, vocabulary }) {
+    const given = new URLSearchParams(text), { num_layers: layers, num_heads: heads } = config;
+    const numbers = (name) => (given.get(name) ?? "").split(".").map(Number);
+    const [layer, head] = numbers("head");
+    const prefix = numbers("p").filter((id) => Number.isInteger(id) && id > BOS && id < vocabulary.pieces.length);
+    const names = new Set(Object.values(ATTENTION).flatMap((name) => Array.from({ length: layers * heads }, (_, place) => `${name.replace("L", Math.floor(place / heads))}.${place % heads}`)));
     return {
       sentence: (given.get("s") ?? "").slice(0, 400),
       beam: given.get("beam") === "4" ? 4 : 1,
-      prefix: numbers("p"),
-      kind: given.get("kind") in KINDS ? given.get("kind") : "cross",
-      head: numbers("head").length === 2 ? given.get("head") : "2.2",
-      step: Number(given.get("step")) || 1,
-      off: new Set((given.get("off") ?? "").split(",").filter(Boolean)),
+      prefix: prefix.includes(EOS) ? prefix.slice(0, prefix.indexOf(EOS) + 1) : prefix,
+      kind: Object.hasOwn(KINDS, given.get("kind")) ? given.get("kind") : "cross",
+      layer: given.has("head") ? within(layer, 1, layers) : layers,
+      head: given.has("head") ? within(head, 0, heads) : 2, // 0 is the mean of the layer
+      step: within(given.get("step"), 1, Infinity),
+      row: within(given.get("row"), 1, Infinity),
+      off: new Set((given.get("off") ?? "").split(",").filter((name) => names.has(name))),
     };
   }
 
-  function textOf(view) {
-    const said = new URLSearchParams({ s: view.sentence, beam: view.beam, kind: view.kind, head: view.head, step: view.step });
-    if (view.prefix.length) said.set("p", view.prefix.join("."));
-    if (view.off.size) said.set("off", [...view.off].join(","));
-    return said.toString();
+  function textOf({ sentence, beam, prefix, kind, layer, head, step, row, off }) {
+    const told = new URLSearchParams({ s: sentence, beam, kind, head: `${layer}.${head}`, step });
+    if (kind === "encoder") told.set("row", row);
+    if (prefix.length) told.set("p", prefix.join("."));
+    if (off.size) told.set("off", [...off].join(","));
+    return told.toString();
   }
 
   class Look {
     constructor(place, translator, sentences) {
       Object.assign(this, { place, translator, sentences, name: `look-${++number}` });
       this.whole = place.matches(".look-whole"); // the page's own: it keeps its view in the address
-      this.view = viewOf((this.whole && location.hash.slice(1)) || place.dataset.view);
+      const address = this.whole && said(location.hash.slice(1)) ? location.hash.slice(1) : place.dataset.view;
+      this.view = viewOf(address, translator);
       place.classList.add("look-open");
       this.make();
       this.translate();
@@ -66,31 +77,32 @@
       part.notes = element("div", { className: "look-notes", "aria-live": "polite" });
       part.search = this.radios("search", "Search", { 1: "greedy", 4: "beam of 4" });
       part.text = element("p", { className: "look-text", lang: "de", "aria-live": "polite" });
-      part.source = element("ol", { className: "look-pieces", lang: "en", "aria-label": "pieces of the source" });
-      part.target = element("fieldset", { className: "look-pieces", lang: "de" });
-      part.says = element("p", { className: "look-says", "aria-live": "polite" });
+      part.source = element("fieldset", { className: "look-pieces look-source" });
+      part.target = element("fieldset", { className: "look-pieces look-target" });
       part.before = element("p", { className: "look-before" });
-      part.next = element("ol", { className: "look-next", lang: "de", "aria-label": "likeliest next pieces; press one to go on with it" });
+      part.next = element("ol", { className: "look-next", "aria-label": "likeliest next pieces; press one to go on with it" });
       part.free = element("button", { type: "button", textContent: "Back to the model's own words" });
       part.kind = this.radios("kind", "Attention", KINDS);
       part.heads = element("fieldset", { className: "look-heads" });
       part.off = element("input", { type: "checkbox" });
       part.offLabel = element("span");
       part.allOn = element("button", { type: "button", textContent: "Put all heads back" });
+      part.effect = element("p", { className: "look-effect", "aria-live": "polite" });
+      part.says = element("p", { className: "look-says", "aria-live": "polite" });
       part.numbers = element("input", { type: "checkbox" });
       part.known = element("input", { type: "checkbox" });
-      part.knownLabel = element("label", {}, part.known, "The grammar's alignment");
+      part.knownLabel = element("span");
       part.weights = element("div", { className: "look-weights", tabIndex: 0, role: "region", "aria-label": "weights" });
-      part.link = element("a", { textContent: this.whole ? "Link to this view" : "Open it on a page of its own" });
-      const panel = (title, ...children) => element("section", { "aria-label": title }, element("p", { className: "look-title", textContent: title }), ...children);
+      part.link = element("a", { textContent: this.whole ? "The address of this view" : "Open it on a page of its own" });
+      const panel = (title, ...children) => element("section", { "aria-label": title }, element(this.whole ? "h2" : "h3", { className: "look-title", textContent: title }), ...children);
+      const switches = (...children) => element("p", { className: "look-switches" }, ...children);
       this.place.replaceChildren(
-        part.form, part.notes, part.search, part.text, part.source, part.target, part.says,
+        part.form, part.notes, part.search, part.text, part.source, part.target,
         element("div", { className: "look-panels" },
           panel("What could come next", part.before, part.next, part.free),
           panel("Who looks at whom", part.kind, part.heads,
-            element("p", { className: "look-switches" }, element("label", {}, part.off, part.offLabel), part.allOn),
-            part.weights,
-            element("p", { className: "look-switches" }, element("label", {}, part.numbers, "Numbers"), part.knownLabel))),
+            switches(element("label", {}, part.off, part.offLabel), part.allOn), part.effect, part.says, part.weights,
+            switches(element("label", {}, part.numbers, "Numbers"), element("label", {}, part.known, part.knownLabel)))),
         element("p", { className: "look-end" }, part.link));
       this.listen();
     }
@@ -109,23 +121,39 @@
       for (const input of group.querySelectorAll("input[type=radio]")) input.checked = input.value === String(value);
     }
 
+    fill(group, ...children) { // anew, without the keyboard losing its place
+      const had = group.contains(document.activeElement) && document.activeElement.matches("input");
+      group.replaceChildren(...children);
+      if (had) group.querySelector("input:checked")?.focus();
+    }
+
     listen() {
-      const part = this.part;
-      const anew = (changes) => { Object.assign(this.view, { prefix: [], step: 1 }, changes); this.translate(); };
-      part.form.addEventListener("submit", (event) => { event.preventDefault(); anew({ sentence: part.sentence.value }); });
+      const { part } = this;
+      const choose = (change) => (event) => this.show(change(Number(event.target.value)));
+      const anew = (changes) => { Object.assign(this.view, { prefix: [] }, changes); this.translate(); };
+      const another = (sentence) => { part.sentence.value = sentence; anew({ sentence, step: 1, row: 1 }); };
+      part.form.addEventListener("submit", (event) => { event.preventDefault(); another(part.sentence.value); });
+      part.sentence.addEventListener("input", () => this.place.classList.toggle("look-stale", part.sentence.value !== this.view.sentence));
       part.another.addEventListener("click", () => {
         const others = this.sentences.filter(([source]) => source !== this.view.sentence);
-        part.sentence.value = others[Math.floor(Math.random() * others.length)][0];
-        anew({ sentence: part.sentence.value });
+        another(others[Math.floor(Math.random() * others.length)][0]);
       });
       part.search.addEventListener("change", (event) => anew({ beam: Number(event.target.value) }));
-      part.free.addEventListener("click", () => { anew({}); part.sentence.focus(); });
+      part.free.addEventListener("click", () => { anew({}); part.next.querySelector("[aria-current]").focus(); });
       part.kind.addEventListener("change", (event) => this.show({ kind: event.target.value }));
-      part.heads.addEventListener("change", (event) => this.show({ head: event.target.value }));
-      part.target.addEventListener("change", (event) => this.show({ step: Number(event.target.value) }));
-      part.weights.addEventListener("change", (event) => this.row(Number(event.target.value)));
+      part.heads.addEventListener("change", (event) => {
+        const [layer, head] = event.target.value.split(".").map(Number);
+        this.show({ layer, head });
+      });
+      part.target.addEventListener("change", choose((step) => ({ step })));
+      part.source.addEventListener("change", choose((row) => ({ row })));
+      part.weights.addEventListener("change", choose((row) => this.chosenRow(row)));
+      part.weights.addEventListener("click", (event) => {
+        const row = event.target.closest("tbody tr");
+        if (row && !event.target.closest("label")) this.show(this.chosenRow(row.rowIndex));
+      });
       part.off.addEventListener("change", () => {
-        const name = this.attentionName(...this.head());
+        const name = this.attentionName(this.view.layer - 1, this.view.head - 1);
         if (part.off.checked) this.view.off.add(name);
         else this.view.off.delete(name);
         this.translate();
@@ -136,11 +164,16 @@
       // The small pictures are drawn in the ink of the theme.
       new MutationObserver(() => this.showHeads()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
       if (this.whole) window.addEventListener("hashchange", () => {
-        if (!location.hash.includes("s=") || location.hash.slice(1) === textOf(this.view)) return;
-        this.view = viewOf(location.hash.slice(1));
+        const address = location.hash.slice(1);
+        if (!said(address) || address === textOf(this.view)) return;
+        this.view = viewOf(address, this.translator);
         part.sentence.value = this.view.sentence;
         this.translate();
       });
+    }
+
+    chosenRow(row) {
+      return this.view.kind === "encoder" ? { row } : { step: row };
     }
 
     // --- what it means -------------------------------------------------------------------------
@@ -155,64 +188,52 @@
       return id > UNK && !this.translator.vocabulary.pieces[id].startsWith(MARK);
     }
 
-    head() { // layer and head, from 0 on; head is null for the mean of the layer
-      const [layer, head] = this.view.head.split(".").map((part) => part - 1);
-      const { num_layers: layers, num_heads: heads } = this.translator.config;
-      return [Math.min(Math.max(layer, 0), layers - 1), head < 0 ? null : Math.min(head, heads - 1)];
-    }
-
     attentionName(layer, head) {
       return `${ATTENTION[this.view.kind].replace("L", layer)}.${head}`;
     }
 
-    weights(layer, head) { // [query][key]
+    weights(layer, head) { // [query][key]; head -1 is the mean of the layer
       const { kind } = this.view, { encoder, steps } = this.found;
       const heads = kind === "encoder" ? encoder[layer] : steps[0][kind][layer].map((_, one) => steps.map((step) => step[kind][layer][one]));
-      if (head !== null) return heads[head];
+      if (head >= 0) return heads[head];
       return heads[0].map((row, query) => row.map((_, key) => heads.reduce((sum, one) => sum + one[query][key], 0) / heads.length));
     }
 
     translate() {
-      const { view, translator, part } = this;
-      const options = { size: view.beam, prefix: view.prefix };
+      const { view, translator, part } = this, options = { size: view.beam, prefix: view.prefix };
+      let refused = "";
       try {
         this.found = translator.translate(view.sentence, { ...options, off: view.off });
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
-        part.notes.replaceChildren(element("p", { textContent: `${error.message} Write a shorter sentence.` }));
-        return;
+        this.found = translator.translate("");
+        refused = `${error.message} Write a shorter sentence.`;
       }
-      const plain = view.off.size ? translator.translate(view.sentence, options).text : null;
-      view.prefix = view.prefix.slice(0, this.found.target.length);
       const isEmpty = this.found.target.length === 0;
+      view.prefix = view.prefix.slice(0, this.found.target.length);
+      this.sentence = this.sentences.find(([source]) => source === view.sentence);
+      this.plain = view.off.size && !isEmpty ? translator.translate(view.sentence, options).text : null;
       this.place.classList.toggle("look-empty", isEmpty);
-      this.known = this.sentences.find(([source, target]) => source === view.sentence && target === this.found.text);
-      part.notes.replaceChildren(...this.notes(plain).map((text) => element("p", { textContent: text })));
+      this.place.classList.remove("look-stale");
       this.check(part.search, view.beam);
       part.text.textContent = this.found.text || "…";
-      if (isEmpty) return;
-      part.source.replaceChildren(...this.found.source.map((id) => element("li", { className: this.joins(id) ? "joins" : "" }, element("span", { className: "look-piece", textContent: this.piece(id) }))));
-      part.target.replaceChildren(element("legend", { textContent: "pieces of the translation: choose a step" }), ...this.found.target.map((id, place) => {
-        const piece = this.radio("step", place + 1, this.piece(id));
-        piece.className = `${this.joins(id) ? "joins" : ""} ${place < view.prefix.length ? "chosen" : ""}`;
-        piece.lastChild.className = "look-piece";
-        return piece;
-      }));
-      part.free.hidden = view.prefix.length === 0;
-      this.show({});
+      part.notes.replaceChildren(...(isEmpty ? [refused || "Write an English sentence, or take another one."] : this.notes()).map((text) => element("p", { textContent: text })));
+      if (!isEmpty) this.show({});
     }
 
-    notes(plain) {
-      const { view, found, translator } = this, notes = [];
-      const word = (character) => `“${character}”`;
-      if (found.target.length === 0) return ["Write an English sentence, or take another one."];
-      const strange = [...new Set(Array.from(view.sentence.normalize("NFC")).filter((character) => translator.vocabulary.encode(character).includes(UNK)))];
-      if (strange.length) notes.push(`No piece of its vocabulary has ${strange.map(word).join(", ")}: the model reads “unknown” there.`);
-      const sentence = this.sentences.find(([source]) => source === view.sentence);
-      if (sentence && sentence[1] !== found.text && view.prefix.length === 0) notes.push(`The grammar's own translation: ${sentence[1]}`);
-      if (plain !== null) {
-        const which = view.off.size === 1 ? "one head" : `${view.off.size} heads`;
-        notes.push(plain === found.text ? `Without ${which} the translation is the same.` : `Without ${which} it reads as below; with all heads: ${plain}`);
+    notes() {
+      const { view, found, translator, sentence } = this, { vocabulary } = translator, notes = [];
+      const quoted = (texts) => texts.slice(0, 4).map((text) => `“${text}”`).join(", ");
+      const own = view.prefix.length === 0 && view.off.size === 0; // the model's words, all heads at work
+      const strange = [...new Set(Array.from(view.sentence.normalize("NFC")).filter((character) => vocabulary.encode(character).includes(UNK)))];
+      const words = vocabulary.words(view.sentence).filter((word) => vocabulary.cut(word).length > 2);
+      if (strange.length) notes.push(`No piece of its vocabulary has ${quoted(strange)}: the model reads “unknown” there.`);
+      else if (!sentence && words.length) notes.push(`Cut into many pieces, so hardly ever seen: ${quoted(words.map((word) => word.replace(MARK, "")))}.`);
+      if (sentence && own) notes.push(sentence[1] === found.text ? "This is the grammar's own translation." : `The grammar's own translation is another: ${sentence[1]}`);
+      if (view.beam > 1 && own) {
+        const greedy = translator.translate(view.sentence);
+        const ln = (total) => total.toFixed(2).replace("-", "−");
+        if (greedy.text !== found.text) notes.push(`Greedy search writes: ${greedy.text} Its probability is e^${ln(greedy.total)}; of this one it is e^${ln(found.total)}.`);
       }
       if (found.target.at(-1) !== EOS) notes.push("It found no end and was stopped: it may have 50 pieces more than the source.");
       return notes;
@@ -223,10 +244,11 @@
     show(changes) {
       Object.assign(this.view, changes);
       const { view, found, part } = this;
-      view.step = Math.min(Math.max(view.step, 1), found.target.length);
-      this.query = view.kind === "encoder" ? Math.min(this.query ?? 0, found.source.length - 1) : view.step - 1;
-      this.check(part.target, view.step);
+      if (found.target.length === 0) return;
+      view.step = Math.min(view.step, found.target.length);
+      view.row = Math.min(view.row, found.source.length);
       this.check(part.kind, view.kind);
+      this.showPieces();
       this.showNext();
       this.showHeads();
       this.showWeights();
@@ -236,46 +258,81 @@
       this.ready = true; // the address stays as it is until something is chosen
     }
 
+    showPieces() {
+      const { view, found, part } = this, chooses = view.kind === "encoder";
+      const shown = (id, lang) => element("span", { className: "look-piece", textContent: this.piece(id), lang: id > UNK ? lang : "en" });
+      const pieces = (name, ids, lang, chosen) => ids.map((id, place) => {
+        const label = chosen ? this.radio(name, place + 1) : element("span");
+        if (chosen) {
+          label.lastChild.replaceWith(shown(id, lang));
+          label.firstChild.checked = place + 1 === chosen;
+        } else label.append(shown(id, lang));
+        label.className = this.joins(id) ? "joins" : "";
+        return label;
+      });
+      const target = pieces("step", found.target, "de", view.step);
+      target.slice(0, view.prefix.length).forEach((label) => { label.classList.add("chosen"); label.append(hidden("your choice")); });
+      this.fill(part.source, element("legend", { textContent: chooses ? "pieces of the source: choose one" : "pieces of the source" }), ...pieces("query", found.source, "en", chooses ? view.row : null));
+      this.fill(part.target, element("legend", { textContent: "pieces of the translation: choose a step" }), ...target);
+      part.free.hidden = view.prefix.length === 0;
+    }
+
     showNext() {
       const { view, found, part, translator } = this, at = view.step - 1;
       const { logits, total } = found.steps[at], chosen = found.target[at];
       const before = translator.vocabulary.decode(found.target.slice(0, at));
-      part.before.textContent = before ? `After “${before}”` : "At the start";
-      const shown = likeliest(logits, SHOWN, [0, 1]);
+      part.before.textContent = before ? `Step ${view.step}, after “${before}”` : "Step 1, at the start";
+      const shown = likeliest(logits, SHOWN, [PAD, BOS]);
       if (!shown.includes(chosen)) shown.splice(SHOWN - 1, 1, chosen);
+      const share = (id) => Math.exp(logits[id] - total);
+      const line = (name, amount) => element("li", {}, name, element("span", { className: "hero-bar", style: `--share:${amount}` }), element("span", { className: "hero-share", textContent: percent(amount) }));
+      const others = Math.max(0, 1 - shown.reduce((sum, id) => sum + share(id), 0));
       part.next.replaceChildren(...shown.map((id) => {
-        const button = element("button", { type: "button", textContent: (this.joins(id) ? "+ " : "") + this.piece(id) });
+        const button = element("button", { type: "button", lang: "de", textContent: (this.joins(id) ? "+ " : "") + this.piece(id) });
+        button.setAttribute("aria-label", `${this.piece(id)}, ${percent(share(id))}${id === chosen ? ", taken" : ""}`);
         if (id === chosen) button.setAttribute("aria-current", "true");
         button.addEventListener("click", () => {
           Object.assign(view, { prefix: [...found.target.slice(0, at), id], step: at + 1 });
           this.translate();
           part.next.querySelector("[aria-current]").focus();
         });
-        const share = Math.exp(logits[id] - total);
-        return element("li", {}, button, element("span", { className: "hero-bar", style: `--share:${share}` }), element("span", { className: "hero-share", textContent: percent(share) }));
-      }));
+        return line(button, share(id));
+      }), line(element("span", { className: "look-others", textContent: `${(logits.length - shown.length).toLocaleString("en")} others` }), others));
     }
 
     showHeads() {
       if (this.found.target.length === 0) return;
-      const { num_layers: layers, num_heads: heads } = this.translator.config, [layer, head] = this.head(), { part, view } = this;
-      part.heads.replaceChildren(element("legend", { textContent: "Head" }));
-      for (let l = 0; l < layers; l++) {
-        const row = element("div", {}, element("span", { textContent: `layer ${l + 1}` }));
-        for (let h = 0; h <= heads; h++) {
-          const own = h < heads ? h : null, choice = this.radio("head", `${l + 1}.${own === null ? 0 : h + 1}`, this.small(this.weights(l, own)), own === null ? "mean" : String(h + 1));
-          const input = choice.firstChild;
-          input.setAttribute("aria-label", `layer ${l + 1}, ${own === null ? "mean of its heads" : `head ${h + 1}`}`);
-          input.checked = l === layer && own === head;
-          choice.classList.toggle("off", own !== null && view.off.has(this.attentionName(l, own)));
+      const { num_layers: layers, num_heads: heads } = this.translator.config, { part, view } = this, rows = [];
+      for (let layer = 1; layer <= layers; layer++) {
+        const row = element("div", {}, element("span", { textContent: `layer ${layer}` }));
+        for (const head of [...Array(heads).keys()].map((one) => one + 1).concat(0)) {
+          const choice = this.radio("head", `${layer}.${head}`, this.small(this.weights(layer - 1, head - 1)), head ? String(head) : "mean");
+          const isOff = head > 0 && view.off.has(this.attentionName(layer - 1, head - 1));
+          choice.firstChild.setAttribute("aria-label", `layer ${layer}, ${head ? `head ${head}` : "mean of its heads"}${isOff ? ", taken away" : ""}`);
+          choice.firstChild.checked = layer === view.layer && head === view.head;
+          choice.classList.toggle("off", isOff);
           row.append(choice);
         }
-        part.heads.append(row);
+        rows.push(row);
       }
-      part.off.disabled = head === null;
-      part.off.checked = head !== null && view.off.has(this.attentionName(layer, head));
-      part.offLabel.textContent = head === null ? "Take this head away (choose one)" : "Take this head away";
+      this.fill(part.heads, element("legend", { textContent: "Head" }), ...rows);
+      part.off.disabled = view.head === 0;
+      part.off.checked = view.head > 0 && view.off.has(this.attentionName(view.layer - 1, view.head - 1));
+      part.offLabel.textContent = view.head === 0 ? "Take a head away (choose one)" : `Take head ${view.head} of layer ${view.layer} away`;
       part.allOn.hidden = view.off.size === 0;
+      part.effect.textContent = this.effect();
+    }
+
+    effect() { // of the heads that are taken away, and which they are
+      const { view, found, plain } = this;
+      if (view.off.size === 0) return "";
+      const names = [...view.off].map((name) => {
+        const kind = Object.keys(ATTENTION).find((one) => name.startsWith(ATTENTION[one].split(".")[0]) && name.includes(ATTENTION[one].split(".").at(-1)));
+        const [layer, head] = name.match(/\d+/g).map((digit) => Number(digit) + 1);
+        return `${KINDS[kind]} ${layer}.${head}`;
+      });
+      const all = plain === found.text ? "The translation is the same." : `It writes: ${found.text} With all heads: ${plain}`;
+      return `Without ${view.off.size === 1 ? "one head" : `${view.off.size} heads`} (${names.join(", ")}). ${all}`;
     }
 
     small(weights) { // a picture of the weights, a pixel a cell
@@ -290,57 +347,52 @@
     }
 
     showWeights() {
-      const { view, found, part, translator } = this, [layer, head] = this.head(), weights = this.weights(layer, head);
+      const { view, found, part } = this, weights = this.weights(view.layer - 1, view.head - 1);
       const queries = view.kind === "encoder" ? found.source : found.target;
       const keys = view.kind === "self" ? [null, ...found.target.slice(0, -1)] : found.source;
       const shown = (id) => (id === null ? "(start)" : this.piece(id));
-      const links = this.links();
-      part.knownLabel.hidden = links === null;
-      const top = element("tr", {}, element("td"), ...keys.map((id) => element("th", { scope: "col" }, element("span", { textContent: shown(id) }))));
+      const chosen = (view.kind === "encoder" ? view.row : view.step) - 1, links = this.links();
+      const lang = view.kind === "encoder" ? "en" : "de", keyLang = view.kind === "self" ? "de" : "en";
+      const top = element("tr", {}, element("td"), ...keys.map((id) => element("th", { scope: "col" }, element("span", { textContent: shown(id), lang: id > UNK ? keyLang : "en" }))));
       const rows = weights.map((row, query) => {
-        const name = this.radio("row", query, this.piece(queries[query]));
-        name.firstChild.checked = query === this.query;
+        const name = this.radio("row", query + 1, this.piece(queries[query]));
+        name.lastChild.lang = queries[query] > UNK ? lang : "en";
+        name.firstChild.checked = query === chosen;
         const cells = row.map((weight, key) => {
           const cell = element("td", { style: `--weight:${weight.toFixed(3)}`, title: `${this.piece(queries[query])} → ${shown(keys[key])}: ${percent(weight)}` }, element("span", { textContent: weight.toFixed(2).replace(/^0/, "") }));
-          if (part.known.checked && links?.has(`${key},${query}`)) cell.className = "known";
+          if (links?.has(`${key},${query}`)) {
+            cell.className = "known";
+            cell.append(hidden("aligned"));
+          }
           return cell;
         });
-        return element("tr", {}, element("th", { scope: "row" }, name), ...cells);
+        return element("tr", { className: query === chosen ? "look-row" : "" }, element("th", { scope: "row" }, name), ...cells);
       });
-      const table = element("table", { className: part.numbers.checked ? "numbers" : "" }, element("thead", {}, top), element("tbody", {}, ...rows));
-      const hadFocus = part.weights.contains(document.activeElement) && document.activeElement.matches("input");
-      part.weights.replaceChildren(table);
-      part.weights.setAttribute("aria-label", `Weights, ${KINDS[view.kind]}, layer ${layer + 1}, ${head === null ? "mean of the heads" : `head ${head + 1}`}`);
-      this.shade(weights, keys, hadFocus);
+      this.fill(part.weights, element("table", { className: part.numbers.checked ? "numbers" : "" }, element("thead", {}, top), element("tbody", {}, ...rows)));
+      this.place.classList.toggle("look-wide", part.numbers.checked);
+      const which = view.head ? `head ${view.head} of layer ${view.layer}` : `the mean of layer ${view.layer}`;
+      part.weights.setAttribute("aria-label", `Weights, ${KINDS[view.kind]}, ${which}`);
+      const row = weights[chosen], best = row.indexOf(Math.max(...row));
+      const at = keys[best] === null ? "the start" : `“${this.piece(keys[best])}”`, who = `“${this.piece(queries[chosen])}”`;
+      const looks = view.kind === "encoder" ? `${who} looks most at` : `To write ${who}, it looks most at`;
+      part.says.textContent = `${looks} ${at}: ${percent(row[best])} of the weight, in ${which}.`;
+      this.shade(part.source, view.kind === "self" ? [] : row);
+      this.shade(part.target, view.kind === "self" ? row.slice(1) : []);
     }
 
-    row(query) {
-      this.query = query;
-      if (this.view.kind !== "encoder") return this.show({ step: query + 1 });
-      return this.showWeights();
+    shade(group, shares) { // the pieces that the chosen row looks at light up
+      group.querySelectorAll(".look-piece").forEach((piece, place) => piece.style.setProperty("--weight", shares[place] ?? 0));
     }
 
-    shade(weights, keys, takesFocus) { // the pieces that the chosen row looks at light up
-      const { view, found, part, query } = this, row = weights[query];
-      const pieces = (group) => Array.from(group.querySelectorAll(".look-piece"));
-      const shades = (group, shares) => pieces(group).forEach((piece, place) => piece.style.setProperty("--weight", shares[place] ?? 0));
-      shades(part.source, view.kind === "self" ? [] : row);
-      shades(part.target, view.kind === "self" ? row.slice(1) : []);
-      Array.from(part.weights.querySelectorAll("tbody tr")).forEach((line, place) => line.classList.toggle("look-row", place === query));
-      const best = row.indexOf(Math.max(...row)), looksAt = keys[best] === null ? "the start" : `“${this.piece(keys[best])}”`;
-      const who = view.kind === "encoder" ? `“${this.piece(found.source[query])}”` : `Step ${view.step} of ${found.target.length}: “${this.piece(found.target[query])}”`;
-      const [layer, head] = this.head();
-      part.says.textContent = `${who} looks most at ${looksAt}: ${percent(row[best])} of its weight, in ${head === null ? `the mean of layer ${layer + 1}` : `head ${head + 1} of layer ${layer + 1}`}.`;
-      if (takesFocus) part.weights.querySelector("input:checked").focus();
-    }
-
-    links() { // "key,query" where the grammar says that the pieces belong together; null where it says nothing
-      if (!this.known || this.view.kind !== "cross") return null;
-      const { vocabulary } = this.translator, { source, target } = this.found;
-      const ofSource = vocabulary.wordIndices(source.slice(0, -1)), ofTarget = vocabulary.wordIndices(target.slice(0, -1));
-      const told = new Set(this.known[2].map(([i, j]) => `${i},${j}`));
-      const links = new Set();
-      ofTarget.forEach((j, query) => ofSource.forEach((i, key) => { if (told.has(`${i},${j}`)) links.add(`${key},${query}`); }));
+    links() { // "key,query" where the grammar says that the pieces belong together; null where that is not asked
+      const { part, view, found, sentence, translator } = this;
+      const isKnown = view.kind === "cross" && sentence?.[1] === found.text;
+      part.known.disabled = !isKnown;
+      part.knownLabel.textContent = isKnown ? "Frame what the grammar says belongs together" : "The grammar's alignment: of its own sentences, rightly translated, to the source";
+      if (!isKnown || !part.known.checked) return null;
+      const words = (ids) => translator.vocabulary.wordIndices(ids.slice(0, -1)), told = new Set(sentence[2].map(([i, j]) => `${i},${j}`));
+      const ofSource = words(found.source), links = new Set();
+      words(found.target).forEach((j, query) => ofSource.forEach((i, key) => { if (told.has(`${i},${j}`)) links.add(`${key},${query}`); }));
       return links;
     }
   }

@@ -126,7 +126,7 @@
       const open = () => globalThis.loadTranslator().then(({ look }) => look(place));
       if (place.matches(".look-whole")) { open(); continue; }
       const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Open it here" });
-      button.addEventListener("click", () => { button.disabled = true; open().then(() => place.querySelector("input").focus()); });
+      button.addEventListener("click", () => { button.disabled = true; open().then(() => { place.tabIndex = -1; place.focus(); }); });
       place.append(button);
     }
   }

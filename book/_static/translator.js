@@ -7,7 +7,7 @@
   "use strict";
   const [PAD, BOS, EOS, UNK] = [0, 1, 2, 3];
   const MAX_EXTRA = 50; // tokens that a translation may have more than its source (section 6.1)
-  const LONGEST = 200; // tokens of a source: what a page answers at once
+  const LONGEST = 100; // tokens of a source: what a page answers at once
 
   // --- numbers out of text ---------------------------------------------------------------------
 
@@ -222,13 +222,13 @@
        prefix: ids that the translation begins with. off: names of heads whose output is taken as
        zero, such as "encoder.layers.0.self_attention.2". Returns
          source: its ids, the end sign last; encoder: weights [layer][head][query][key]
-         target: its ids, the end sign last unless it became too long; text
+         target: its ids, the end sign last unless it became too long; text; total: ln of its probability
          steps: for each of them { self, cross: weights [layer][head][key], logits: of all pieces,
            total: the logarithm of the sum of their powers } */
     translate(text, { size = 1, alpha = 0.6, prefix = [], off = new Set() } = {}) {
       this.off = off;
       const source = [...this.vocabulary.encode(text), EOS];
-      if (source.length === 1) return { source: [], encoder: [], target: [], steps: [], text: "" };
+      if (source.length === 1) return { source: [], encoder: [], target: [], steps: [], total: 0, text: "" };
       if (source.length > LONGEST) throw new RangeError(`${source.length} pieces were given; at most ${LONGEST} are translated here.`);
       const { memory, weights: encoder } = this.encode(source);
       const limit = source.length + MAX_EXTRA;
@@ -252,7 +252,7 @@
         if (best !== null && !(live.length && score(live[0].total, limit) > best.score)) break;
       }
       const target = best.ids.slice(1);
-      return { source, encoder, target, steps: best.steps, text: this.vocabulary.decode(target) };
+      return { source, encoder, target, steps: best.steps, total: best.total, text: this.vocabulary.decode(target) };
     }
   }
 
@@ -274,5 +274,5 @@
     return best;
   }
 
-  globalThis.BookTranslator = { Translator, Vocabulary, likeliest, EOS, UNK, MARK };
+  globalThis.BookTranslator = { Translator, likeliest, PAD, BOS, EOS, UNK, MARK };
 })();

@@ -216,4 +216,4 @@ def test_what_cannot_be_translated_is_said(numbers: Path) -> None:
         None,
     )
     assert empty == []
-    assert long == "301 pieces were given; at most 200 are translated here."
+    assert long == "301 pieces were given; at most 100 are translated here."
