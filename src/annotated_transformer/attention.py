@@ -159,13 +159,16 @@ class MultiHeadAttention(nn.Module):
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
     ) -> Tensor:
         """Equation 1 in every head; (batch, num_heads, n_queries, d_v)."""
-        attention_dropout = self.training and self.dropout.p > 0
-        if not (self.keep_weights or attention_dropout):
+        drops = self.training and self.dropout.p > 0
+        needs_weights = self.keep_weights or drops
+        if not needs_weights:
             return self.without_weights(queries, keys, values, mask)
         heads, weights = scaled_dot_product_attention(queries, keys, values, mask)
+        if drops:
+            heads = self.dropout(weights) @ values
         if self.keep_weights:
             self.weights = weights.detach()
-        return self.dropout(weights) @ values if attention_dropout else heads
+        return heads
 
     def combine(self, heads: Tensor) -> Tensor:
         """Concat(head_1, ..., head_h) W^O; (batch, n_queries, d_model)."""
