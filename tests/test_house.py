@@ -57,6 +57,7 @@ ROOMS = {
     "figures",
     "sharing",
     "shipped",
+    "standin",
     "training",
 }
 # What speed is made of has its room; none of it is named in the paper's modules.

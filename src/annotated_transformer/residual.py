@@ -35,7 +35,7 @@ class LayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., d_model) -> (..., d_model), in x's precision; with autocast computed in float32."""
+        """(..., d_model) -> (..., d_model), given back in x's precision."""
         normal = functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
         return normal.to(x.dtype)  # in mixed precision it may be wider
 

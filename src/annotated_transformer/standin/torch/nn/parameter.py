@@ -1,0 +1,3 @@
+"""`torch.nn.parameter`."""
+
+from .module import Parameter as Parameter

@@ -1,0 +1,3 @@
+"""`torch.overrides`: watching operations."""
+
+from .operations import TorchFunctionMode as TorchFunctionMode
