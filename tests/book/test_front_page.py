@@ -31,7 +31,7 @@ def test_of_every_piece_but_one_it_is_sure(data) -> None:
         else:
             assert first == step["next"]
             assert share > 0.85
-    assert "of every piece but one it is sure" in INDEX.read_text("utf-8")
+    assert "it is sure of every piece but one" in INDEX.read_text("utf-8")
 
 
 def test_greedy_search_gets_it_wrong_and_beam_search_does_not(data) -> None:
