@@ -136,7 +136,7 @@ def wrong_step(data: dict[str, Any]) -> int:
 
 def piece_text(piece: str) -> str:
     """A piece as it is read: a word's first piece has its blank, the end its name."""
-    return "(end)" if piece == "</s>" else html.escape(piece.replace("▁", " ").strip())
+    return "(end)" if piece == "</s>" else html.escape(piece.replace("▁", " ").strip() or "(space)")
 
 
 def hero_markup(data: dict[str, Any]) -> str:

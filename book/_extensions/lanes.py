@@ -24,23 +24,9 @@ LANE = re.compile(r"(?P<name>Evidence|Going deeper) · (?P<minutes>\d+) min · (
 WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 25
 WORDS_OF_AN_ADDRESS = 5
-NO_LAST_WORDS = {
-    "a",
-    "an",
-    "and",
-    "are",
-    "as",
-    "at",
-    "by",
-    "give",
-    "has",
-    "in",
-    "is",
-    "it",
-    "of",
-    "on",
-}
-NO_LAST_WORDS |= {"s", "such", "than", "that", "the", "to", "was", "with"}
+NO_LAST_WORD = re.compile(
+    "a|an|and|are|as|at|by|give|has|in|is|it|of|on|s|such|than|that|the|to|was|with"
+)
 HIDDEN = {"setup", "remove-cell", "remove-input", "hide-cell", "hide-input"}
 
 
@@ -106,7 +92,7 @@ def address_of(heading: str, taken: Iterable[str] = ()) -> str:
     assert found is not None
     result = re.sub(r"\$[^$]*\$|'|’", "", found["result"].lower())
     first = re.findall(r"[a-z0-9]+", result.partition(":")[0])[:WORDS_OF_AN_ADDRESS]
-    while len(first) > 1 and first[-1] in NO_LAST_WORDS:
+    while len(first) > 1 and NO_LAST_WORD.fullmatch(first[-1]):
         first.pop()
     address = "-".join([TAGS[found["name"]], *first])
     while address in taken:

@@ -23,14 +23,14 @@ from sphinx.util.docutils import SphinxDirective
 from annotated_transformer.data.grammar import TRAVELLING_SENTENCE, generate_corpus
 from annotated_transformer.evaluation.translation import cross_attention, nbest_translations
 from annotated_transformer.shipped import FOLDER, load_shipped
+from front_page import HEAD, LAYER, piece_text
 
 PAGE = "book/look_inside"
 NUMBERS = "translator_numbers.js"  # beside translator.js, which reads it
 SENTENCES = 200  # of the grammar's test split, with their alignments
-LAYER, HEAD = 2, 2  # of cross-attention: the one that chapter 3 counts to be aligned best
 SIZES = ("vocab_size", "d_model", "d_ff", "num_heads", "num_layers", "layer_norm_eps")
 PLACE = re.compile(r"<!--\s*look-inside:\s*(?P<view>\S+)\s*-->")
-MAY_SAY = {"s", "beam", "p", "kind", "head", "step", "off"}
+MAY_SAY = {"s", "beam", "p", "kind", "head", "step", "row", "off"}
 
 
 def numbers_script() -> str:
@@ -73,9 +73,11 @@ def whole() -> str:
     [[translation]] = nbest_translations(model, vocabulary, [sentence], beam_size=1)
     attention = cross_attention(model, vocabulary, sentence, translation)
     weights = attention.weights[LAYER - 1][HEAD - 1]
-    head = "".join(f'<th scope="col"><span>{read(piece)}</span></th>' for piece in attention.source)
+    head = "".join(
+        f'<th scope="col"><span>{piece_text(piece)}</span></th>' for piece in attention.source
+    )
     rows = "".join(
-        f'<tr><th scope="row"><span>{read(piece)}</span></th>'
+        f'<tr><th scope="row"><span>{piece_text(piece)}</span></th>'
         + "".join(f'<td style="--weight:{w:.3f}"><span>{w:.2f}</span></td>' for w in row)
         + "</tr>"
         for piece, row in zip(attention.target, weights, strict=True)
@@ -95,11 +97,6 @@ def whole() -> str:
         "<noscript><p>To write a sentence of your own, let this page run JavaScript.</p></noscript>"
         "</div>"
     )
-
-
-def read(piece: str) -> str:
-    """A piece as it is read."""
-    return "(end)" if piece == "</s>" else html.escape(piece.replace("▁", "") or "(space)")
 
 
 def place(view: str, page: str) -> str:

@@ -327,7 +327,7 @@
       const { view, found, plain } = this;
       if (view.off.size === 0) return "";
       const names = [...view.off].map((name) => {
-        const kind = Object.keys(ATTENTION).find((one) => name.startsWith(ATTENTION[one].split(".")[0]) && name.includes(ATTENTION[one].split(".").at(-1)));
+        const kind = Object.keys(KINDS).find((one) => ATTENTION[one] === name.replace(/\d+/, "L").replace(/\.\d+$/, ""));
         const [layer, head] = name.match(/\d+/g).map((digit) => Number(digit) + 1);
         return `${KINDS[kind]} ${layer}.${head}`;
       });

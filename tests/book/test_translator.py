@@ -3,6 +3,7 @@
 book/_static/translator.js runs in Node here, with the numbers that the site gives it.
 """
 
+import gzip
 import json
 import random
 import subprocess
@@ -21,7 +22,8 @@ from annotated_transformer.transformer import Transformer, evaluation_mode
 from front_end import command
 from look_inside import numbers_script
 
-PROGRAM = Path(__file__).resolve().parents[2] / "book" / "_static" / "translator.js"
+BOOK = Path(__file__).resolve().parents[2] / "book"
+PROGRAM = BOOK / "_static" / "translator.js"
 ASK = """
 const fs = require("fs");
 const [numbers, program, ask] = process.argv.slice(-3);
@@ -74,6 +76,15 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("site") / "numbers.js"
     path.write_text(numbers_script(), encoding="utf-8")
     return path
+
+
+def test_its_size_is_what_the_pages_say(numbers: Path) -> None:
+    model, _ = load_shipped()
+    page = (BOOK / "look_inside.md").read_text(encoding="utf-8")
+    assert f"{sum(each.numel() for each in model.parameters()):,} numbers" in page
+    megabytes = len(gzip.compress(numbers.read_bytes())) / 1e6
+    front = (BOOK / "_extensions" / "front_page.py").read_text(encoding="utf-8")
+    assert f"({megabytes:.1f} MB are loaded)" in front
 
 
 def ask(numbers: Path, question: str, given: Any) -> Any:

@@ -4,10 +4,10 @@ And `strangers/`: two wrong answers an exercise by somebody who had seen the tas
 """
 
 import functools
-import importlib.util
 import itertools
 import json
 import random
+import runpy
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -147,12 +147,7 @@ def test_both_are_named(number: int, every: int, exercises: int, pairs: int) -> 
 def strangers() -> Iterator[tuple[str, Candidate]]:
     """Each answer with its exercise."""
     for path in sorted(STRANGERS.glob("*.py")):
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for exercise_id, answers in module.ANSWERS.items():
+        for exercise_id, answers in runpy.run_path(str(path))["ANSWERS"].items():
             yield from ((exercise_id, answer) for answer in answers)
 
 

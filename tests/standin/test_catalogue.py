@@ -78,6 +78,7 @@ def _check_reports(runs: tuple[Any, Any]) -> None:
 
 
 def test_a_few_exercises() -> None:
+    """Some ten seconds: two new processes, each with its torch and the real grader."""
     runs = _runs(A_FEW, 4)
     assert list(runs[1]) == [*runs[0]]
     _check_inputs(runs)

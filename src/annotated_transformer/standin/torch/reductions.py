@@ -177,32 +177,23 @@ _spread_of("var")
 _spread_of("std")
 
 
-@operation()
-def var_mean(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-) -> tuple[Tensor, Tensor]:
-    """Variance and mean."""
-    variance = METHODS["var"](input, dim, unbiased, keepdim, correction=correction)
-    return variance, mean(input, dim, keepdim)
+def _with_mean_of(name: str) -> None:
+    def function(
+        input: Tensor,
+        dim: Any = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+    ) -> tuple[Tensor, Tensor]:
+        spread = METHODS[name](input, dim, unbiased, keepdim, correction=correction)
+        return spread, mean(input, dim, keepdim)
+
+    operation(f"{name}_mean")(function)
 
 
-@operation()
-def std_mean(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-) -> tuple[Tensor, Tensor]:
-    """Standard deviation and mean."""
-    deviation = METHODS["std"](input, dim, unbiased, keepdim, correction=correction)
-    return deviation, mean(input, dim, keepdim)
+_with_mean_of("var")
+_with_mean_of("std")
 
 
 # Truth and counting.
