@@ -11,7 +11,8 @@ from annotated_transformer.exercises.grader.outcomes import Failure
 from annotated_transformer.exercises.grader.wordings import same_to_the_number
 from annotated_transformer.standin import torch as standin
 from annotated_transformer.standin.torch import NotInThisPage, absent
-from both_torches import LIBRARIES, inputs, outcome
+from both_torches import LIBRARIES
+from told import inputs, outcome
 
 # In PyTorch's words to the letter: the grader explains these, and learners look them up.
 SAID = Path(__file__).with_name("said.txt").read_text().splitlines()

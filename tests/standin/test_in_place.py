@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from both_torches import LIBRARIES, after, difference, inputs
+from both_torches import LIBRARIES
+from told import after, difference, inputs
 
 STATEMENTS = {
     name: textwrap.dedent(code)

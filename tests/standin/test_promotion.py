@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from annotated_transformer.standin.torch import NotInThisPage
-from both_torches import LIBRARIES, difference, outcome
+from both_torches import LIBRARIES
+from told import difference, outcome
 
 KINDS = (
     "bool",

@@ -62,6 +62,7 @@ ALL = (
 )
 _OF_NUMPY = {one.storage: one for one in ALL if one is not bfloat16}
 _OF_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+PLACES = np.dtype(np.intp)  # NumPy's own whole numbers: in a page, of 32 bits, int64 elsewhere
 _default = [float32]
 
 
@@ -83,6 +84,8 @@ def default_complex() -> dtype:
 
 def dtype_of_array(array: Array) -> dtype:
     """The dtype that a tensor of this array has, or PyTorch's complaint."""
+    if array.dtype == PLACES:
+        return int64
     if array.dtype.kind == "u" and array.dtype.itemsize > 1:
         raise NotInThisPage(f"the dtype torch.{array.dtype}")
     found = _OF_NUMPY.get(array.dtype)
@@ -95,6 +98,11 @@ def dtype_of_array(array: Array) -> dtype:
             "uint8, and bool.",
         )
     return found
+
+
+def as_places(whole: Array) -> Array:
+    """Whole numbers as NumPy takes them for places and counts; it refuses larger ones than that."""
+    return whole.astype(PLACES, copy=False, casting="same_kind")
 
 
 def as_dtype(given: Any, otherwise: dtype) -> dtype:

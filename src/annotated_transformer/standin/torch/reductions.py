@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import Array, as_dtype, bool_, converted, dtype, get_default_dtype, int64
+from .dtypes import Array, as_dtype, as_places, bool_, converted, dtype, get_default_dtype, int64
 from .errors import NotInThisPage, axis_of, torch_error
 from .operations import METHODS, operation
 from .shapes import broadcast_shape
@@ -223,7 +223,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 def bincount(input: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each whole number is there."""
     heavy = weights._array if isinstance(weights, Tensor) else None
-    return wrap(np.bincount(input._array, heavy, minlength))
+    return wrap(np.bincount(as_places(input._array), heavy, minlength))
 
 
 # Extremes.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from .dtypes import Array, Size, dtype, promote_types
+from .dtypes import Array, Size, as_places, dtype, promote_types
 from .errors import axis_of, cannot_broadcast, torch_error
 from .operations import operation
 from .tensor import Tensor, result, view, wrap
@@ -352,7 +352,9 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Te
             "repeats must have the same size as input along dim, but got "
             f"repeats.size(0) = {np.size(times)} and input.size({axis}) = {length}",
         )
-    return taken(flat, axis, np.repeat(np.arange(length), times), "RepeatInterleave")
+    return taken(
+        flat, axis, np.repeat(np.arange(length), as_places(np.asarray(times))), "RepeatInterleave"
+    )
 
 
 def taken(input: Tensor, axis: int, places: Array, name: str) -> Tensor:
@@ -363,7 +365,9 @@ def taken(input: Tensor, axis: int, places: Array, name: str) -> Tensor:
         np.add.at(np.moveaxis(whole, axis, 0), places, np.moveaxis(g, axis, 0))
         return (whole,)
 
-    return result(np.take(input._array, places, axis), input._dtype, name, (input,), backward)
+    return result(
+        np.take(input._array, as_places(places), axis), input._dtype, name, (input,), backward
+    )
 
 
 @operation()

@@ -224,10 +224,11 @@ def fill_in(tensor: Tensor, array: Array, kind: dtype) -> None:
 
 
 def wrap(array: Any, kind: dtype | None = None) -> Tensor:
-    """A tensor of these numbers, which are not copied."""
+    """A tensor of these numbers, which are not copied where NumPy has them as PyTorch does."""
     array = np.asarray(array)
+    kind = kind or dtype_of_array(array)
     tensor: Tensor = object.__new__(Tensor)
-    fill_in(tensor, array, kind or dtype_of_array(array))
+    fill_in(tensor, array.astype(kind.storage, copy=False), kind)
     return tensor
 
 
