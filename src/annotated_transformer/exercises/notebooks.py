@@ -36,8 +36,13 @@ from annotated_transformer.exercises import check, hint, progress, solution"""
 
 
 def solution_source(exercise: Exercise) -> str:
-    """The reference as a learner would write it: with the head of a stub, without annotations."""
-    lines = textwrap.dedent(inspect.getsource(exercise.reference)).rstrip().splitlines()
+    """The reference as a learner would write it."""
+    return as_written(inspect.getsource(exercise.reference))
+
+
+def as_written(source: str) -> str:
+    """A function of ours as a learner would write it: with the head of a stub."""
+    lines = textwrap.dedent(source).rstrip().splitlines()
     function = ast.parse("\n".join(lines)).body[0]
     assert isinstance(function, ast.FunctionDef)
     for argument in ast.walk(function.args):

@@ -88,6 +88,12 @@ def original_libraries() -> Iterator[None]:
             _put(space, name, replacement)
 
 
+def restore_libraries() -> None:
+    """Put the functions of the snapshot back for good, where the next answer has no new process."""
+    for space, name, original, _ in _changes():
+        _put(space, name, original)
+
+
 @contextlib.contextmanager
 def torch_defaults() -> Iterator[None]:
     """Torch's defaults as in a new process: float32, the CPU, gradients on, nothing automatic."""

@@ -187,7 +187,7 @@ def parse(data: bytes) -> dict[str, Record]:
             f"it is of version {version}, written by a newer annotated-transformer; this one knows "
             f"{VERSION}: upgrade it"
         )
-    if version not in READABLE:
+    if type(version) is not int or version not in READABLE:
         raise ValueError(f"it is of version {version!r}, known are 1 and 2")
     return {str(name): _record(name, entry) for name, entry in tree["exercises"].items()}
 
