@@ -32,7 +32,7 @@ PACKAGE := $(foreach depth,* */* */*/* */*/*/*, \
 
 # The workers share the machine with each other: one thread each is faster than several that fight.
 # What the tests solve is not what the reader has solved.
-TESTS := quick test-code test-code-all test-notebooks test-notebooks-again test-site
+TESTS := quick test-code test-code-all test-notebooks test-notebooks-again test-site test-site-all
 $(TESTS): export OMP_NUM_THREADS ?= 1
 $(TESTS): export ANNOTATED_TRANSFORMER_PROGRESS = _build/test-progress.json
 PYTEST := $(RUN) -m pytest -n $(WORKERS)
@@ -106,7 +106,7 @@ quick: check
 test: check test-code test-notebooks test-site
 	@echo "Everything passed."
 
-test-all: check test-code-all test-notebooks test-notebooks-again test-site
+test-all: check test-code-all test-notebooks test-notebooks-again test-site-all
 	@echo "Everything passed, the slow tests too."
 
 check: setup
@@ -115,7 +115,7 @@ check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-CODE := --dist worksteal tests --ignore tests/book/test_site.py $(if $(DATA_DIR),--data-dir=$(DATA_DIR))
+CODE := --dist worksteal tests --ignore tests/site $(if $(DATA_DIR),--data-dir=$(DATA_DIR))
 
 test-code: setup node_modules/.installed
 	@echo "== Code and exercises"
@@ -139,7 +139,11 @@ browser: setup
 
 test-site: book browser
 	@echo "== The built site in a browser"
-	@$(PYTEST) --dist load tests/book/test_site.py
+	@$(PYTEST) --dist load -m "not slow" tests/site
+
+test-site-all: book browser
+	@echo "== The built site in a browser, the slow tests too"
+	@$(PYTEST) --dist load tests/site
 
 # --- upkeep -------------------------------------------------------------------------------------
 

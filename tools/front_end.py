@@ -2,9 +2,16 @@
 
 python tools/front_end.py install     npm ci, with the npm of this machine or Node from PyPI
 python tools/front_end.py copy        node_modules -> _build/static, where the site finds them
+
+Python for the pages is Pyodide, from npm. NumPy for it is in no registry: book/_python holds the
+wheel that Pyodide's own release has, and Pyodide's list of sums says whether it is that one.
 """
 
+import base64
+import gzip
+import hashlib
 import importlib.util
+import json
 import shutil
 import subprocess
 import sys
@@ -20,6 +27,10 @@ SINGLE_FILES = {
     "@popperjs/core/dist/umd/popper.min.js": "vendor/popper.min.js",
     "tippy.js/dist/tippy-bundle.umd.min.js": "vendor/tippy.min.js",
 }
+EDITOR = ROOT / "book" / "_editor" / "editor.js"
+PYODIDE = PACKAGES / "pyodide"
+OF_PYODIDE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
+SUMS = "pyodide-lock.json"
 MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml", "input/tex", "a11y", "sre", "ui")
 
 
@@ -53,6 +64,43 @@ def copy() -> None:
             shutil.copytree(source, target)
         else:
             shutil.copyfile(source, target)
+    bundle_editor(STATIC / "vendor" / "editor.min.js")
+    for path in (*(PYODIDE / name for name in OF_PYODIDE), numpy_wheel()):
+        write_part(STATIC / "python", path.name, path.read_bytes())
+    write_part(STATIC / "python", SUMS, without_packages(PYODIDE / SUMS))
+
+
+def bundle_editor(target: Path) -> None:
+    """The editor and all that it imports as one small script, which names it `BookEditor`."""
+    how = {"entryPoints": [str(EDITOR)], "outfile": str(target), "bundle": True, "minify": True}
+    how |= {"format": "iife", "globalName": "BookEditor", "logLevel": "warning"}
+    run = f"require('esbuild').buildSync({json.dumps(how)})"
+    subprocess.run([*command("node"), "-e", run], cwd=ROOT, check=True)
+
+
+def numpy_wheel() -> Path:
+    """NumPy for Pyodide, as its release has it; anything else ends the program with a sentence."""
+    said = json.loads((PYODIDE / SUMS).read_text(encoding="utf-8"))["packages"]["numpy"]
+    wheel = ROOT / "book" / "_python" / said["file_name"]
+    if not wheel.is_file():
+        sys.exit(f"There is no {wheel.relative_to(ROOT)}, which this Pyodide wants: fetch it.")
+    if hashlib.sha256(wheel.read_bytes()).hexdigest() != said["sha256"]:
+        sys.exit(f"{wheel.relative_to(ROOT)} is not the file that Pyodide's {SUMS} names.")
+    return wheel
+
+
+def without_packages(sums: Path) -> bytes:
+    """Pyodide's list, which it asks for when it starts; the pages unpack NumPy themselves."""
+    told = json.loads(sums.read_text(encoding="utf-8"))
+    return json.dumps({**told, "packages": {}}).encode()
+
+
+def write_part(folder: Path, name: str, data: bytes) -> None:
+    """A part of Python as a script, compressed: a page from a folder can read no other file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = base64.b64encode(gzip.compress(data, mtime=0)).decode()
+    script = f'(globalThis.PYTHON_PARTS??={{}})["{name}"]="{text}";\n'
+    (folder / f"{name}.js").write_text(script, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ BESIDE = {  # tests that do not lie in the room of what they test
     f"{PACKAGE}shipped/": "tests/sharing/test_shipped.py",
 }
 MUTATION = "tests/exercises/test_exercises_mutation.py"
-BOOK = ("tests/book", "--ignore", "tests/book/test_site.py")
+BOOK = ("tests/book",)
 ALL_REST_ON = ("pyproject.toml", "requirements-lock.txt", "Makefile", "tests/conftest.py")
 
 

@@ -7,6 +7,7 @@ What it lists is read from the package, so the page cannot fall behind it.
 """
 
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.exercises.catalogue import catalogue, chapter_of
 from annotated_transformer.exercises.exercise import Exercise
+from annotated_transformer.exercises.notebooks import (
+    code_as_given,
+    exercise_cells,
+    source_of,
+    text_of,
+)
+from jupyter_anchors import slug
+from solve_here import cell
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent.parent / "notebooks"
 
@@ -30,31 +39,58 @@ def listing() -> str:
     return "\n\n".join(parts)
 
 
+def headings(chapter: str) -> dict[str, str]:
+    """The heading of each exercise of a chapter by its id; none where the chapter is to come."""
+    path = NOTEBOOKS / f"{chapter}.ipynb"
+    if not path.is_file():
+        return {}
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        code["metadata"]["exercise_id"]: source_of(text).partition("\n")[0].lstrip("# ")
+        for text, code in exercise_cells(notebook)
+    }
+
+
 def _of_chapter(chapter: str, exercises: list[Exercise]) -> str:
     number, _, name = chapter.partition("_")
-    title = f"{int(number)}. {name.replace('_', ' ').capitalize()}"
-    topics = " ".join(dict.fromkeys(exercise.id.split(".")[0] for exercise in exercises))
-    where = (
-        f"In [the chapter](../notebooks/{chapter}.ipynb)."
-        if (NOTEBOOKS / f"{chapter}.ipynb").is_file()
-        else "The chapter is being written; a notebook of its exercises is made by\n"
-        f"`annotated-transformer workbook {topics} --output exercises.ipynb`."
-    )
-    rows = "\n".join(_row(exercise) for exercise in exercises)
+    title = f"### {int(number)}. {name.replace('_', ' ').capitalize()}"
+    there = headings(chapter)
+    if not there:
+        whole = "\n\n".join(
+            _whole(exercise, f"{int(number)}.{place}")
+            for place, exercise in enumerate(exercises, 1)
+        )
+        return f"{title}\n\nThe chapter is being written; its exercises stand here.\n\n{whole}"
+    rows = "\n".join(_row(e, f"{chapter}.ipynb#{slug(there[e.id])}") for e in exercises)
     return (
-        f"### {title}\n\n{where}\n\n"
+        f"{title}\n\nIn [the chapter](../notebooks/{chapter}.ipynb).\n\n"
         "```{list-table}\n:header-rows: 1\n:class: map-table\n\n"
         f"* - Exercise\n  - You will be able to\n  - Difficulty, minutes\n{rows}\n```"
     )
 
 
-def _row(exercise: Exercise) -> str:
+def _row(exercise: Exercise, place: str) -> str:
     objective = exercise.objective[0].lower() + exercise.objective[1:].rstrip(".")
     return (
-        f"* - {exercise.title}\n\n    `{exercise.id}`\n"
+        f"* - [{exercise.title}](<../notebooks/{place}>)\n\n    `{exercise.id}`\n"
         f"  - {objective}\n"
         f"  - {exercise.difficulty} of 5, {exercise.minutes} min"
     )
+
+
+def _whole(exercise: Exercise, number: str) -> str:
+    """An exercise as a chapter has it: its text, and its cell."""
+    text = text_of(exercise, number).replace("### ", "#### ", 1)
+    return f"{text}\n\n```{{exercise-cell}} {exercise.id}\n```"
+
+
+class ExerciseCell(SphinxDirective):
+    """The cell of one exercise, as it is given."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        return [cell(code_as_given(catalogue()[self.arguments[0]]))]
 
 
 class ExerciseCatalogue(SphinxDirective):
@@ -74,4 +110,5 @@ class ExerciseCatalogue(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("exercise-catalogue", ExerciseCatalogue)
+    app.add_directive("exercise-cell", ExerciseCell)
     return {"parallel_read_safe": True}

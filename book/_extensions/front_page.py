@@ -1,12 +1,13 @@
 """What the front page shows and no text could keep true: made from the package at each build.
 
 `hero`: the book's travelling sentence, piece by piece, by the model that comes with the package.
-`architecture`: Figure 1 as a table of contents. `failing-card`: an exercise in the middle of
+`architecture`: Figure 1 as a table of contents. `failing-cell`: an exercise in the middle of
 failing, as the check answers it. `findings`: what chapters have found, with their pictures, small.
 `proof`: what the ledger has done about the paper's facts.
 `reading-times`: the chapters and their minutes.
 """
 
+import ast
 import base64
 import html
 import io
@@ -23,12 +24,14 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import lanes
+import solve_here
 from annotated_transformer.data import TRAVELLING_SENTENCE
 from annotated_transformer.evaluation.translation import source_ids, translate_sentences
 from annotated_transformer.evidence.ledger.rows import Treatment, facts_by_treatment
 from annotated_transformer.evidence.ledger.rows_experiments import all_rows
 from annotated_transformer.exercises.catalogue import find, minutes_of_exercises
 from annotated_transformer.exercises.grader.grading import grade_exercise
+from annotated_transformer.exercises.notebooks import as_written, check_call
 from annotated_transformer.exercises.reports.card import report_card
 from annotated_transformer.figures.architecture import architecture_markup
 from annotated_transformer.inspection import recording_attention
@@ -225,12 +228,14 @@ def drawn_by(output: dict[str, Any]) -> str:
     return "".join(output.get("data", {}).get("image/png", ""))
 
 
-def failing_card() -> str:
-    """The report of a check on an answer that has a named mistake."""
+def failing_cell() -> tuple[str, str]:
+    """An answer that has a named mistake as a cell, and the report of its check."""
     exercise_id, name = FAILING
     exercise = find(exercise_id)
     (mistake,) = (mistake for mistake in exercise.mistakes if mistake.name == name)
-    return report_card(grade_exercise(exercise, mistake.implementation)).markup
+    answer = ast.unparse(ast.parse(as_written(mistake.implementation.text)))  # without comments
+    code = f"{answer}\n\n\n{check_call(exercise)}"
+    return code, report_card(grade_exercise(exercise, mistake.implementation)).markup
 
 
 def proof() -> str:
@@ -266,6 +271,14 @@ def reading_times() -> str:
     return f'<ul class="reading-times">{"".join(rows)}</ul>'
 
 
+class FailingCell(SphinxDirective):
+    """`failing-cell`, built as the cell of a chapter is: the page treats it as one."""
+
+    def run(self) -> list[nodes.Node]:
+        code, card = failing_cell()
+        return [solve_here.cell(code, nodes.raw("", card, format="html"), classes=["mend"])]
+
+
 class _Made(SphinxDirective):
     """A directive that puts the HTML of a function where it stands."""
 
@@ -279,11 +292,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     made: dict[str, Callable[[], str]] = {
         "hero": lambda: hero_markup(sentence_steps()),
         "architecture": lambda: architecture_markup(folder="../notebooks/"),
-        "failing-card": failing_card,
         "findings": findings,
         "proof": proof,
         "reading-times": reading_times,
     }
     for name, make in made.items():
         app.add_directive(name, type("Made", (_Made,), {"make": staticmethod(make)}))
+    app.add_directive("failing-cell", FailingCell)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -108,18 +108,26 @@
     window.addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }), { once: true });
   }
 
-  /* The translator. Its numbers are most of a megabyte: they are loaded by the page that is about it,
-     and elsewhere when they are asked for. */
-  const TRANSLATOR = ["translator_numbers.js", "translator.js", "look_inside.js"];
-  let translator = null;
+  /* What most readers of a page never touch is loaded when it is touched, or by the page that is about it. */
+  const fileOf = (name) => `${document.documentElement.dataset.content_root}_static/${name}`;
 
-  globalThis.loadTranslator = () => {
-    translator ??= TRANSLATOR.reduce((before, name) => before.then(() => new Promise((resolve, reject) => {
-      const src = `${document.documentElement.dataset.content_root}_static/${name}`;
-      document.head.append(Object.assign(document.createElement("script"), { src, onload: resolve, onerror: reject }));
-    })), Promise.resolve()).then(() => globalThis.BookTranslator);
-    return translator;
-  };
+  globalThis.loadScript = (name) => new Promise((resolve, reject) => {
+    document.head.append(Object.assign(document.createElement("script"), { src: fileOf(name), onload: resolve, onerror: reject }));
+  });
+
+  function once(scripts, style) {
+    let loaded = null;
+    return () => {
+      if (!loaded && style) document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: fileOf(style) }));
+      loaded ??= scripts.reduce((before, name) => before.then(() => globalThis.loadScript(name)), Promise.resolve());
+      return loaded;
+    };
+  }
+
+  const translator = once(["translator_numbers.js", "translator.js", "look_inside.js"]);
+  const progress = once(["own_progress.js", "progress_panel.js"], "solve.css");
+  const solving = once(["python/sizes.js", "vendor/editor.min.js", "python_worker.js", "solve.js"]);
+  globalThis.loadTranslator = () => translator().then(() => globalThis.BookTranslator);
 
   function offerLooks() {
     for (const place of document.querySelectorAll(".look")) {
@@ -131,9 +139,48 @@
     }
   }
 
+  /* An exercise can be solved where it stands. Who has begun one finds it open. */
+  function begun(name) {
+    try { return localStorage.getItem(`annotated-transformer-answer:${name}`) !== null; } catch { return false; }
+  }
+
+  function offerSolving() {
+    for (const place of document.querySelectorAll(".cell.tag_exercise")) {
+      const name = /\bcheck\("([\w.]+)"/.exec(place.textContent)?.[1];
+      if (!name) continue;
+      const mends = place.matches(".mend"); // a wrong answer stands there
+      const offer = Object.assign(document.createElement("p"), { className: "solve-offer" });
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: mends ? "Mend it here" : "Solve it here" });
+      const open = async () => {
+        button.disabled = true;
+        await progress();
+        await solving();
+        offer.remove();
+        return globalThis.BookSolve.solve(place);
+      };
+      button.addEventListener("click", () => open().then((editor) => editor.focus()));
+      offer.append(button);
+      place.append(offer);
+      if (begun(mends ? `${name}.mend` : name)) open();
+    }
+    if (document.querySelector(".own-progress")) progress();
+  }
+
+  /* A page without formulas has no MathJax (light_pages.py); what is shown above a link may hold one. */
+  const mathjax = once(["mathjax/tex-mml-chtml.js"]);
+  globalThis.MathJax ??= {
+    typesetPromise: async (places) => {
+      if (!places.some((place) => place.querySelector(".math"))) return;
+      globalThis.MathJax = { options: { enableMenu: false }, startup: { typeset: false } };
+      await mathjax();
+      await globalThis.MathJax.startup.promise;
+      await globalThis.MathJax.typesetPromise(places);
+    },
+  };
+
   let waiting = 0;
   const later = () => { clearTimeout(waiting); waiting = setTimeout(markScrollable, 100); };
-  document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); offerSwitch(); offerLooks(); openTarget(); });
+  document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); offerSwitch(); offerLooks(); offerSolving(); openTarget(); });
   window.addEventListener("hashchange", openTarget);
   document.addEventListener("click", (event) => { // also where the address stays the same
     if (event.target.closest('a[href^="#"]')) setTimeout(openTarget);

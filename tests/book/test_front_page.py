@@ -51,9 +51,10 @@ def test_the_still_picture_tells_the_same_story(data) -> None:
     assert len(page.select(".hero-piece")) == len(data["source"])
 
 
-def test_the_card_names_the_mistake() -> None:
-    text = BeautifulSoup(front_page.failing_card(), "lxml").text
-    assert "divided by d - 1" in text
+def test_the_cell_holds_a_mistake_and_its_card_names_it() -> None:
+    code, card = front_page.failing_cell()
+    assert "x.var(" in code
+    assert "divided by d - 1" in BeautifulSoup(card, "lxml").text
 
 
 def test_all_facts_are_counted() -> None:

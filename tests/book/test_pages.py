@@ -242,7 +242,10 @@ def test_a_score_without_a_signature_is_noticed() -> None:
 
 
 def test_exercises_are_all_listed() -> None:
-    listed = re.findall(r"^    `([a-z_]+\.[a-z0-9_]+)`$", listing(), re.MULTILINE)
+    listed = re.findall(
+        r"^    `([a-z_]+\.[a-z0-9_]+)`$|^```\{exercise-cell\} (\S+)", listing(), re.M
+    )
+    listed = [row or whole for row, whole in listed]
     assert sorted(listed) == sorted(ids())
     assert "```{exercise-catalogue}" in read("exercises")
     assert f"{len(listed)} exercises" in read("index")
