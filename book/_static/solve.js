@@ -153,6 +153,7 @@ globalThis.BookSolve = (function () {
     hintButton.hidden = hints.length === 0;
     solutionButton.hidden = !solution;
     row.append(checkButton, stopButton, hintButton, solutionButton, button("Start again", () => { editor.replace(given); editor.focus(); }));
+    here.addEventListener("keydown", (event) => event.stopPropagation()); // Sphinx takes "/" for its search
     box.append(here, keys, row, status, report, help);
     place.classList.add("solve-open");
     place.append(box);

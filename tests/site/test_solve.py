@@ -72,7 +72,8 @@ def test_an_exercise_with_keys_alone(visit: Visit) -> None:
     page.keyboard.press("Enter")
     expect(place.locator(".cm-content")).to_be_focused()
     page.keyboard.press("Control+A")
-    page.keyboard.type("def rms_norm(x, gamma, eps=1e-6):\nreturn gamma * x")
+    page.keyboard.type("def rms_norm(x, gamma, eps=1e-6):\nreturn gamma * x / 1")
+    assert "x / 1" in place.locator(".cm-content").inner_text()  # "/" is no call for the search
     page.keyboard.press("Home")
     page.keyboard.press("Tab")  # the line goes in; more, where the editor did so by itself
     page.keyboard.press("Escape")

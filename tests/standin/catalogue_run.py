@@ -11,6 +11,7 @@ import json
 import sys
 import time
 import warnings
+from dataclasses import asdict
 from typing import Any
 
 
@@ -47,7 +48,7 @@ def run(
             candidates |= {f"mistake {one.name}": one.implementation for one in some}
             found[name] = {
                 "inputs": _inputs(exercise) if inputs else None,
-                "reports": {key: _report(exercise, f) for key, f in candidates.items()},
+                "verdicts": {key: _verdict(exercise, f) for key, f in candidates.items()},
             }
     return found
 
@@ -82,32 +83,12 @@ def _written(tree: Any) -> Any:
     )
 
 
-def _report(exercise: Any, candidate: Any) -> dict[str, Any]:
-    from annotated_transformer.exercises.grader import grading
-    from annotated_transformer.exercises.grader.outcomes import cases_of, read_outcome, run_case
-    from annotated_transformer.exercises.grader.pristine import pristine
-    from annotated_transformer.exercises.grader.sandbox import Run
+def _verdict(exercise: Any, candidate: Any) -> dict[str, Any]:
+    from annotated_transformer.exercises.in_page import run_here, verdict_on
 
-    def here(*_: Any) -> Run:
-        with pristine():
-            outcomes = {k: run_case(exercise, k, candidate) for k in range(len(cases_of(exercise)))}
-        return Run(outcomes=outcomes, end="finished")
-
-    grading.run_isolated = here
     begun = time.perf_counter()
-    try:
-        report = grading.grade_exercise(exercise, candidate)
-    except BaseException as error:
-        return {"passed": None, "error": f"{type(error).__name__}: {error}"}
-    raised = [read_outcome(data).failure for data in here().outcomes.values()]
-    return {
-        "passed": report.passed,
-        "rung": report.rung,
-        "mistakes": list(report.mistakes),
-        "message": report.message,
-        "not_here": any(one is not None and one.class_name == "NotInThisPage" for one in raised),
-        "seconds": time.perf_counter() - begun,
-    }
+    verdict = verdict_on(exercise, run_here(exercise, candidate))
+    return {**asdict(verdict), "seconds": time.perf_counter() - begun}
 
 
 if __name__ == "__main__":
