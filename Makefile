@@ -27,7 +27,7 @@ NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=1200 --nbval-kernel-st
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 BOOK := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* book/_templates/* \
         book/_templates/*/* book/_extensions/*.py) $(NOTEBOOKS)
-PACKAGE := $(foreach depth,* */* */*/* */*/*/*, \
+PACKAGE := $(foreach depth,* */* */*/* */*/*/* */*/*/*/*, \
         $(wildcard $(addprefix src/annotated_transformer/$(depth).,py md json jsonl safetensors)))
 
 # The workers share the machine with each other: one thread each is faster than several that fight.
@@ -73,7 +73,7 @@ node_modules/.installed: package.json package-lock.json | $(VENV)/.installed
 	@$(RUN) tools/front_end.py install
 	@touch $@
 
-_build/static/.copied: node_modules/.installed tools/front_end.py
+_build/static/.copied: node_modules/.installed tools/front_end.py $(wildcard book/_editor/* book/_python/*)
 	@$(RUN) tools/front_end.py copy
 	@touch $@
 

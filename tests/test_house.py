@@ -239,6 +239,15 @@ def test_one_tracked_file_is_large() -> None:
     assert large == [front_end.numpy_wheel()]
 
 
+def test_the_pages_say_whose_their_libraries_are() -> None:
+    package = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
+    told = front_end.licences()
+    for name, version in package["dependencies"].items():
+        assert f"\n{name} {version}, " in told
+    assert "Permission is hereby granted" in told.partition("@codemirror/view")[2]
+    assert "licences.txt" in (ROOT / "book" / "cite.md").read_text(encoding="utf-8")
+
+
 def test_no_front_end_library_is_in_git() -> None:
     names = [path.relative_to(ROOT).as_posix() for path in tracked_files()]
     assert [n for n in names if n.endswith(".min.js") or n.startswith("node_modules")] == []

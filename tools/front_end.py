@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / "node_modules"
@@ -31,6 +32,12 @@ EDITOR = ROOT / "book" / "_editor" / "editor.js"
 PYODIDE = PACKAGES / "pyodide"
 OF_PYODIDE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
 SUMS = "pyodide-lock.json"
+PYTHON_IN_THE_PAGES = """\
+What these pages load in a browser, and under which licence each part is handed on.
+
+Pyodide, Mozilla Public License 2.0. Its source: https://github.com/pyodide/pyodide
+CPython, within Pyodide, Python Software Foundation License: https://docs.python.org/3/license.html
+NumPy, BSD 3-Clause License; its text and those of its parts lie within the wheel."""
 MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml", "input/tex", "a11y", "sre", "ui")
 
 
@@ -68,6 +75,25 @@ def copy() -> None:
     for path in (*(PYODIDE / name for name in OF_PYODIDE), numpy_wheel()):
         write_part(STATIC / "python", path.name, path.read_bytes())
     write_part(STATIC / "python", SUMS, without_packages(PYODIDE / SUMS))
+    (STATIC / "licences.txt").write_text(licences(), encoding="utf-8")
+
+
+def licences() -> str:
+    """Whose each library is, and under which licence the pages hand it on."""
+    parts = [PYTHON_IN_THE_PAGES]
+    for manifest in sorted(PACKAGES.glob("**/package.json")):
+        about = json.loads(manifest.read_text(encoding="utf-8"))
+        if manifest.parent.parent.name in ("node_modules", about.get("name", "").split("/")[0]):
+            files = sorted(manifest.parent.glob("LICEN[CS]E*"))
+            text = files[0].read_text(encoding="utf-8").strip() if files else ""
+            named = f"{about['name']} {about['version']}, {about.get('license', '')}"
+            parts.append(f"{named}\n{_source_of(about)}\n\n{text}".strip())
+    return f"\n\n\n{'-' * 80}\n\n".join(parts) + "\n"
+
+
+def _source_of(about: dict[str, Any]) -> str:
+    where = about.get("repository", about.get("homepage", ""))
+    return str(where.get("url", "") if isinstance(where, dict) else where)
 
 
 def bundle_editor(target: Path) -> None:
@@ -83,7 +109,10 @@ def numpy_wheel() -> Path:
     said = json.loads((PYODIDE / SUMS).read_text(encoding="utf-8"))["packages"]["numpy"]
     wheel = ROOT / "book" / "_python" / said["file_name"]
     if not wheel.is_file():
-        sys.exit(f"There is no {wheel.relative_to(ROOT)}, which this Pyodide wants: fetch it.")
+        sys.exit(
+            f"There is no {wheel.relative_to(ROOT)}, which this Pyodide wants: it lies "
+            "in the folder `full` of that release of Pyodide on jsDelivr and GitHub."
+        )
     if hashlib.sha256(wheel.read_bytes()).hexdigest() != said["sha256"]:
         sys.exit(f"{wheel.relative_to(ROOT)} is not the file that Pyodide's {SUMS} names.")
     return wheel

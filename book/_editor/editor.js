@@ -6,8 +6,22 @@ import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirro
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
-import { EditorView, drawSelection, keymap, lineNumbers } from "@codemirror/view";
+import { Decoration, EditorView, ViewPlugin, drawSelection, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
+
+/* A line that is too long for a phone goes on further in than it begins: Python reads its first column. */
+const hanging = ViewPlugin.fromClass(class {
+  constructor(view) { this.decorations = this.ofLines(view); }
+  update(update) { if (update.docChanged || update.viewportChanged) this.decorations = this.ofLines(update.view); }
+  ofLines({ state, viewport }) {
+    const found = [];
+    for (let at = viewport.from; at <= viewport.to; at = state.doc.lineAt(at).to + 1) {
+      const line = state.doc.lineAt(at), columns = /^ */.exec(line.text)[0].length + 4;
+      found.push(Decoration.line({ attributes: { style: `text-indent: -${columns}ch; padding-left: calc(${columns}ch + 6px)` } }).range(line.from));
+    }
+    return Decoration.set(found);
+  }
+}, { decorations: (plugin) => plugin.decorations });
 
 /* An editor in `place` with `text`. `label` and `describedBy` are for who hears the page;
    `changed(text)` is called at each change, `check()` at Ctrl+Enter. */
@@ -19,7 +33,7 @@ export function open(place, { text, label, describedBy, changed, check }) {
       extensions: [
         keymap.of([{ key: "Mod-Enter", run: () => { check(); return true; } }]),
         lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-        indentUnit.of("    "), EditorState.tabSize.of(4), EditorView.lineWrapping,
+        indentUnit.of("    "), EditorState.tabSize.of(4), EditorView.lineWrapping, hanging,
         python(), syntaxHighlighting(classHighlighter),
         keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
         EditorView.contentAttributes.of({

@@ -1,8 +1,8 @@
 """The translator in the page: what it computes with, and the places where it is shown.
 
 `{look-inside}` is the whole of it, and without JavaScript a picture of it. In a chapter the line
-`<!-- look-inside: s=The+sad+novel+is+long.&step=4 -->` is a place that opens when it is asked for;
-JupyterLab and Colab show nothing there. What such a line may say: viewOf in look_inside.js.
+`<!-- look-inside: s=The+sad+novel+is+long.&step=4 | What to see. -->` is a place that opens when it
+is asked for; JupyterLab and Colab show nothing. What such a line may say: viewOf in look_inside.js.
 """
 
 import base64
@@ -29,7 +29,7 @@ PAGE = "book/look_inside"
 NUMBERS = "translator_numbers.js"  # beside translator.js, which reads it
 SENTENCES = 200  # of the grammar's test split, with their alignments
 SIZES = ("vocab_size", "d_model", "d_ff", "num_heads", "num_layers", "layer_norm_eps")
-PLACE = re.compile(r"<!--\s*look-inside:\s*(?P<view>\S+)\s*-->")
+PLACE = re.compile(r"<!--\s*look-inside:\s*(?P<view>\S+)\s+\|\s+(?P<why>.+?)\s*-->", re.DOTALL)
 MAY_SAY = {"s", "beam", "p", "kind", "head", "step", "row", "off"}
 
 
@@ -99,7 +99,7 @@ def whole() -> str:
     )
 
 
-def place(view: str, page: str) -> str:
+def place(view: str, why: str, page: str) -> str:
     """A place in a chapter; page.js makes the button that opens it.
 
     Raises:
@@ -114,7 +114,8 @@ def place(view: str, page: str) -> str:
     address, shown = html.escape(f"{page}#{view}"), html.escape(said["s"])
     return (
         f'<div class="look" data-view="{html.escape(view)}" data-page="{html.escape(page)}">'
-        f'<p>Look inside a translation: <a href="{address}">{shown}</a></p></div>'
+        f'<p><a href="{address}">Look inside a translation</a> of “{shown}”: '
+        f"{html.escape(why)}</p></div>"
     )
 
 
@@ -136,7 +137,9 @@ class Places(SphinxPostTransform):
         for node in [*self.document.findall(nodes.raw), *self.document.findall(nodes.comment)]:
             found = PLACE.search(node.astext())
             if found:
-                node.replace_self(nodes.raw("", place(found["view"], page), format="html"))
+                node.replace_self(
+                    nodes.raw("", place(found["view"], found["why"], page), format="html")
+                )
 
 
 def add_style(app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any) -> None:

@@ -3,6 +3,7 @@
 (function () {
   "use strict";
   const { Translator, likeliest, PAD, BOS, EOS, UNK, MARK } = globalThis.BookTranslator;
+  const LONGEST = 1000; // signs of a sentence; the model says itself where it has too many pieces
   const SHOWN = 5; // of the pieces that could come next
   const KINDS = { cross: "translation → source", self: "translation → itself", encoder: "source → itself" };
   const ATTENTION = { cross: "decoder.layers.L.cross_attention", self: "decoder.layers.L.self_attention", encoder: "encoder.layers.L.self_attention" };
@@ -33,7 +34,7 @@
     const prefix = numbers("p").filter((id) => Number.isInteger(id) && id > BOS && id < vocabulary.pieces.length);
     const names = new Set(Object.values(ATTENTION).flatMap((name) => Array.from({ length: layers * heads }, (_, place) => `${name.replace("L", Math.floor(place / heads))}.${place % heads}`)));
     return {
-      sentence: (given.get("s") ?? "").slice(0, 400),
+      sentence: (given.get("s") ?? "").slice(0, LONGEST),
       beam: given.get("beam") === "4" ? 4 : 1,
       prefix: prefix.includes(EOS) ? prefix.slice(0, prefix.indexOf(EOS) + 1) : prefix,
       kind: Object.hasOwn(KINDS, given.get("kind")) ? given.get("kind") : "cross",
@@ -69,7 +70,7 @@
     make() {
       const part = {};
       this.part = part;
-      part.sentence = element("input", { type: "text", value: this.view.sentence, maxLength: 400, lang: "en", autocomplete: "off", spellcheck: false });
+      part.sentence = element("input", { type: "text", value: this.view.sentence, maxLength: LONGEST, lang: "en", autocomplete: "off", spellcheck: false });
       part.another = element("button", { type: "button", textContent: "Another sentence" });
       part.form = element("form", { className: "look-form" },
         element("label", {}, element("span", { textContent: "An English sentence" }), part.sentence),
@@ -83,6 +84,7 @@
       part.next = element("ol", { className: "look-next", "aria-label": "likeliest next pieces; press one to go on with it" });
       part.free = element("button", { type: "button", textContent: "Back to the model's own words" });
       part.kind = this.radios("kind", "Attention", KINDS);
+      part.rows = element("p", { className: "look-before" });
       part.heads = element("fieldset", { className: "look-heads" });
       part.off = element("input", { type: "checkbox" });
       part.offLabel = element("span");
@@ -97,10 +99,10 @@
       const panel = (title, ...children) => element("section", { "aria-label": title }, element(this.whole ? "h2" : "h3", { className: "look-title", textContent: title }), ...children);
       const switches = (...children) => element("p", { className: "look-switches" }, ...children);
       this.place.replaceChildren(
-        part.form, part.notes, part.search, part.text, part.source, part.target,
+        part.form, part.search, part.text, part.notes, part.source, part.target,
         element("div", { className: "look-panels" },
           panel("What could come next", part.before, part.next, part.free),
-          panel("Who looks at whom", part.kind, part.heads,
+          panel("Who looks at whom", part.kind, part.rows, part.heads,
             switches(element("label", {}, part.off, part.offLabel), part.allOn), part.effect, part.says, part.weights,
             switches(element("label", {}, part.numbers, "Numbers"), element("label", {}, part.known, part.knownLabel)))),
         element("p", { className: "look-end" }, part.link));
@@ -138,7 +140,11 @@
         const others = this.sentences.filter(([source]) => source !== this.view.sentence);
         another(others[Math.floor(Math.random() * others.length)][0]);
       });
-      part.search.addEventListener("change", (event) => anew({ beam: Number(event.target.value) }));
+      part.search.addEventListener("change", (event) => { // the reader's own beginning stays
+        this.view.beam = Number(event.target.value);
+        if (part.sentence.value === this.view.sentence) this.translate();
+        else another(part.sentence.value);
+      });
       part.free.addEventListener("click", () => { anew({}); part.next.querySelector("[aria-current]").focus(); });
       part.kind.addEventListener("change", (event) => this.show({ kind: event.target.value }));
       part.heads.addEventListener("change", (event) => {
@@ -225,15 +231,17 @@
       const { view, found, translator, sentence } = this, { vocabulary } = translator, notes = [];
       const quoted = (texts) => texts.slice(0, 4).map((text) => `“${text}”`).join(", ");
       const own = view.prefix.length === 0 && view.off.size === 0; // the model's words, all heads at work
+      const how = view.prefix.length ? "With your choice this" : "This";
       const strange = [...new Set(Array.from(view.sentence.normalize("NFC")).filter((character) => vocabulary.encode(character).includes(UNK)))];
       const words = vocabulary.words(view.sentence).filter((word) => vocabulary.cut(word).length > 2);
       if (strange.length) notes.push(`No piece of its vocabulary has ${quoted(strange)}: the model reads “unknown” there.`);
       else if (!sentence && words.length) notes.push(`Cut into many pieces, so hardly ever seen: ${quoted(words.map((word) => word.replace(MARK, "")))}.`);
-      if (sentence && own) notes.push(sentence[1] === found.text ? "This is the grammar's own translation." : `The grammar's own translation is another: ${sentence[1]}`);
+      if (!sentence) notes.push("Nobody has checked this translation: the model knows its small grammar, and makes something of anything else.");
+      else if (view.off.size === 0) notes.push(sentence[1] === found.text ? `${how} is the grammar's own translation.` : `The grammar's own translation is another: ${sentence[1]}`);
       if (view.beam > 1 && own) {
         const greedy = translator.translate(view.sentence);
-        const ln = (total) => total.toFixed(2).replace("-", "−");
-        if (greedy.text !== found.text) notes.push(`Greedy search writes: ${greedy.text} Its probability is e^${ln(greedy.total)}; of this one it is e^${ln(found.total)}.`);
+        const times = Math.exp(found.total - greedy.total).toFixed(1);
+        if (greedy.text !== found.text) notes.push(`Greedy search writes: ${greedy.text} The one of the beam is ${times} times as probable.`);
       }
       if (found.target.at(-1) !== EOS) notes.push("It found no end and was stopped: it may have 50 pieces more than the source.");
       return notes;
@@ -271,9 +279,11 @@
         return label;
       });
       const target = pieces("step", found.target, "de", view.step);
-      target.slice(0, view.prefix.length).forEach((label) => { label.classList.add("chosen"); label.append(hidden("your choice")); });
+      const chosen = target[view.prefix.length - 1]; // the last piece that the reader has asked for
+      chosen?.classList.add("chosen");
+      chosen?.append(hidden("your choice"));
       this.fill(part.source, element("legend", { textContent: chooses ? "pieces of the source: choose one" : "pieces of the source" }), ...pieces("query", found.source, "en", chooses ? view.row : null));
-      this.fill(part.target, element("legend", { textContent: "pieces of the translation: choose a step" }), ...target);
+      this.fill(part.target, element("legend", { textContent: `pieces of the translation: choose a step${chosen ? " (dashed: your choice)" : ""}` }), ...target);
       part.free.hidden = view.prefix.length === 0;
     }
 
@@ -329,10 +339,10 @@
       const names = [...view.off].map((name) => {
         const kind = Object.keys(KINDS).find((one) => ATTENTION[one] === name.replace(/\d+/, "L").replace(/\.\d+$/, ""));
         const [layer, head] = name.match(/\d+/g).map((digit) => Number(digit) + 1);
-        return `${KINDS[kind]} ${layer}.${head}`;
+        return `head ${head} of layer ${layer}, ${KINDS[kind]}`;
       });
       const all = plain === found.text ? "The translation is the same." : `It writes: ${found.text} With all heads: ${plain}`;
-      return `Without ${view.off.size === 1 ? "one head" : `${view.off.size} heads`} (${names.join(", ")}). ${all}`;
+      return `Without ${view.off.size === 1 ? "one head" : `${view.off.size} heads`} (${names.join("; ")}). ${all}`;
     }
 
     small(weights) { // a picture of the weights, a pixel a cell
@@ -371,6 +381,7 @@
       this.fill(part.weights, element("table", { className: part.numbers.checked ? "numbers" : "" }, element("thead", {}, top), element("tbody", {}, ...rows)));
       this.place.classList.toggle("look-wide", part.numbers.checked);
       const which = view.head ? `head ${view.head} of layer ${view.layer}` : `the mean of layer ${view.layer}`;
+      part.rows.textContent = `A row is a piece ${view.kind === "encoder" ? "that looks" : "about to be written"}, a column a piece that it may look at. The stronger the colour, the larger its weight; those of a row sum to 1.`;
       part.weights.setAttribute("aria-label", `Weights, ${KINDS[view.kind]}, ${which}`);
       const row = weights[chosen], best = row.indexOf(Math.max(...row));
       const at = keys[best] === null ? "the start" : `“${this.piece(keys[best])}”`, who = `“${this.piece(queries[chosen])}”`;
@@ -388,7 +399,7 @@
       const { part, view, found, sentence, translator } = this;
       const isKnown = view.kind === "cross" && sentence?.[1] === found.text;
       part.known.disabled = !isKnown;
-      part.knownLabel.textContent = isKnown ? "Frame what the grammar says belongs together" : "The grammar's alignment: of its own sentences, rightly translated, to the source";
+      part.knownLabel.textContent = isKnown ? "Frame what the grammar says belongs together" : "Frame what the grammar says belongs together (where the translation is its own, in translation → source)";
       if (!isKnown || !part.known.checked) return null;
       const words = (ids) => translator.vocabulary.wordIndices(ids.slice(0, -1)), told = new Set(sentence[2].map(([i, j]) => `${i},${j}`));
       const ofSource = words(found.source), links = new Set();

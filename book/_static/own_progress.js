@@ -56,7 +56,7 @@ globalThis.OwnProgress = (function () {
   }
 
   const isCount = (value) => Number.isInteger(value) && value >= 0;
-  const isDay = (value) => value === null || (typeof value === "string" && DAY.test(value) && after(value, 0) === value);
+  const isDay = (value) => value === null || (typeof value === "string" && DAY.test(value) && !Number.isNaN(Date.parse(value)) && after(value, 0) === value);
   const RIGHT = {
     attempts: isCount, hints: isCount, level: isCount, solved: isDay, last: isDay, due: isDay,
     solution_seen: (value) => typeof value === "boolean",
@@ -84,15 +84,29 @@ globalThis.OwnProgress = (function () {
     try { tree = JSON.parse(text); } catch { throw new Error("it is no JSON"); }
     const exercises = tree?.exercises;
     if (typeof exercises !== "object" || exercises === null || Array.isArray(exercises)) throw new Error("it holds no exercises");
-    if (Number.isInteger(tree.version) && tree.version > VERSION) throw new Error(`it is of version ${tree.version}, newer than these pages, which know ${VERSION}`);
+    if (Number.isInteger(tree.version) && tree.version > VERSION) throw Object.assign(new Error(`it is of version ${tree.version}, newer than these pages, which know ${VERSION}`), { isNewer: true });
     if (tree.version !== 1 && tree.version !== VERSION) throw new Error(`it is of version ${JSON.stringify(tree.version)}, known are 1 and 2`);
     return Object.fromEntries(Object.entries(exercises).map(([name, entry]) => [name, checkedRecord(name, entry)]));
   }
 
   const asText = (records) => `${JSON.stringify({ exercises: records, version: VERSION }, null, 1)}\n`;
 
+  const stored = () => { try { return localStorage.getItem(KEY); } catch { return null; } };
+
   function read() {
-    try { return parse(localStorage.getItem(KEY) ?? asText({})); } catch { return {}; }
+    try { return parse(stored() ?? asText({})); } catch { return {}; }
+  }
+
+  /* Before anything is written: what is of a newer version stays as it is, what is damaged is set aside. */
+  function mayWrite() {
+    const text = stored();
+    try { parse(text ?? asText({})); } catch (error) {
+      if (error.isNewer) return false;
+      let number = 1;
+      while (localStorage.getItem(`${KEY}.damaged-${number}`) !== null) number += 1;
+      return keep(`${KEY}.damaged-${number}`, text);
+    }
+    return true;
   }
 
   /* Whether it could be kept: a browser may refuse. */
@@ -104,7 +118,7 @@ globalThis.OwnProgress = (function () {
     } catch { return false; }
   }
 
-  const write = (records) => keep(KEY, asText(records));
+  const write = (records) => mayWrite() && keep(KEY, asText(records));
 
   function change(name, how) {
     const records = read();

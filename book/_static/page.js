@@ -119,7 +119,8 @@
     let loaded = null;
     return () => {
       if (!loaded && style) document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: fileOf(style) }));
-      loaded ??= scripts.reduce((before, name) => before.then(() => globalThis.loadScript(name)), Promise.resolve());
+      loaded ??= scripts.reduce((before, name) => before.then(() => globalThis.loadScript(name)), Promise.resolve())
+        .catch((error) => { loaded = null; throw error; }); // to be tried again
       return loaded;
     };
   }
@@ -140,28 +141,44 @@
   }
 
   /* An exercise can be solved where it stands. Who has begun one finds it open. */
-  function begun(name) {
-    try { return localStorage.getItem(`annotated-transformer-answer:${name}`) !== null; } catch { return false; }
+  function begun(slot) {
+    try { return localStorage.getItem(`annotated-transformer-answer:${slot}`) !== null; } catch { return false; }
+  }
+
+  /* What a cell says: the id of its exercise, the text to begin with, and where an answer is kept; null
+     where nothing is checked. On the front page a wrong answer stands there, to be mended. */
+  function exerciseOf(place) {
+    const code = place.querySelector("pre").textContent, found = /\n+check\("([\w.]+)", \w+\)\s*$/.exec(code);
+    if (!found) return null;
+    const name = found[1], mends = place.matches(".mend");
+    return { name, mends, given: `${code.slice(0, found.index).trimEnd()}\n`, slot: mends ? `${name}.mend` : name };
   }
 
   function offerSolving() {
     for (const place of document.querySelectorAll(".cell.tag_exercise")) {
-      const name = /\bcheck\("([\w.]+)"/.exec(place.textContent)?.[1];
-      if (!name) continue;
-      const mends = place.matches(".mend"); // a wrong answer stands there
+      const exercise = exerciseOf(place);
+      if (!exercise) continue;
       const offer = Object.assign(document.createElement("p"), { className: "solve-offer" });
-      const button = Object.assign(document.createElement("button"), { type: "button", textContent: mends ? "Mend it here" : "Solve it here" });
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: exercise.mends ? "Mend it here" : "Solve it here" });
       const open = async () => {
         button.disabled = true;
-        await progress();
-        await solving();
+        try { await progress(); await solving(); } catch {
+          button.disabled = false;
+          button.textContent = "A part could not be loaded: try again";
+          return null;
+        }
         offer.remove();
-        return globalThis.BookSolve.solve(place);
+        return globalThis.BookSolve.solve(place, exercise);
       };
-      button.addEventListener("click", () => open().then((editor) => editor.focus()));
+      button.addEventListener("click", () => open().then((editor) => {
+        if (!editor) return;
+        editor.focus();
+        place.scrollIntoView();
+      }));
       offer.append(button);
       place.append(offer);
-      if (begun(mends ? `${name}.mend` : name)) open();
+      place.classList.toggle("solvable", !exercise.mends); // "to do", as stored there, says less than the button
+      if (begun(exercise.slot)) open();
     }
     if (document.querySelector(".own-progress")) progress();
   }

@@ -28,7 +28,7 @@
     }
     panel.querySelector(".own-counts").textContent = counts.solved + counts.tried === 0
       ? "Nothing is solved in this browser yet."
-      : `In this browser: ${counts.solved} of ${all.length} solved, ${counts.tried} tried, ${counts.due} to be solved again today.`;
+      : `In this browser: ${counts.solved} of ${all.length} solved, ${counts.tried} tried and still open, ${counts.due} to be solved again today.`;
   }
 
   function save() {

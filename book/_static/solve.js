@@ -3,21 +3,21 @@
    grader answers, with its own card. What is written stays in this browser. */
 globalThis.BookSolve = (function () {
   "use strict";
-  const LIMIT = 5000; // milliseconds that an answer may run, as in a notebook
-  const LONG = 1500; // after which the page says what it waits for
+  const LONG = 1500; // milliseconds after which the page says what it waits for, or begins another Python
+  const SILENCE = 10_000; // within which Python says whose turn it is
   const PARTS = globalThis.PYTHON_SIZES ?? {};
   const progress = globalThis.OwnProgress;
   const ALL = Object.values(PARTS).reduce((sum, bytes) => sum + bytes, 0);
   const plain = (name, css, text, more = {}) => Object.assign(document.createElement(name), { className: css, textContent: text, ...more });
 
-  function card(name, state, sentence) { // where Python cannot make one
-    const box = plain("div", "at-card", "");
+  function card(name, state, sentence, style) { // where Python cannot make one; the style is its own
+    const box = plain("div", "at-card at-wrong", "");
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", `${name}: ${state}`);
     const head = plain("p", "", "");
     head.append(plain("strong", "", `✗ ${state}`), ` · ${name}`);
     box.append(head, plain("p", "", sentence));
-    return box.outerHTML;
+    return style + box.outerHTML;
   }
 
   /* --- Python: one for the page, started when it is wanted --------------------------------------- */
@@ -29,7 +29,7 @@ globalThis.BookSolve = (function () {
   }
 
   const python = {
-    current: null, spare: null, files: {}, machine: null, interrupt: null,
+    current: null, spare: null, files: {}, machine: null, loading: null, about: null, says: null, interrupt: null,
 
     /* All parts, unpacked. Pyodide's own program, the largest, is compiled while the others come. */
     async load(says) {
@@ -46,12 +46,12 @@ globalThis.BookSolve = (function () {
       this.machine = await machine;
     },
 
-    /* A new worker, and when it is ready. */
+    /* A new worker, and when it is ready. It says how long an answer may run, and how cards look. */
     launch() {
       const address = URL.createObjectURL(new Blob([`(${globalThis.pythonWorker})();`], { type: "text/javascript" }));
       const started = { worker: new Worker(address) };
       started.ready = new Promise((resolve, reject) => {
-        started.worker.onmessage = ({ data }) => (data.ready ? resolve() : reject(new Error(data.failed)));
+        started.worker.onmessage = ({ data }) => (data.ready ? resolve(data.ready) : reject(new Error(data.failed)));
         started.worker.onerror = (event) => reject(new Error(event.message));
         started.worker.postMessage({ files: this.files, machine: this.machine });
       }).finally(() => URL.revokeObjectURL(address));
@@ -59,43 +59,61 @@ globalThis.BookSolve = (function () {
     },
 
     async start(says) {
-      if (!this.machine) await this.load(says);
+      this.says = says; // whoever came last hears of it
+      this.loading ??= this.load((text) => this.says(text)).catch((error) => { this.loading = null; throw error; });
+      await this.loading;
       this.current ??= this.launch();
       says("Starting Python.");
-      try { await this.current.ready; } catch (error) { this.stop(); throw error; }
+      try { this.about = await this.current.ready; } catch (error) { this.stop(); throw error; }
     },
 
-    /* The verdict on an answer. One that does not return, or ends Python, costs this Python its life;
-       another is begun when an answer takes long, so that it is there in time. */
-    check(name, source, says) {
-      const { worker } = this.current;
+    /* The verdict on an answer. Where Python itself fails, another one is asked, once. */
+    async check(name, source, says) {
+      try { return await this.ask(name, source, says); } catch (error) {
+        if (error.isStopped) throw error;
+        await this.start(says);
+        return this.ask(name, source, says);
+      }
+    },
+
+    /* Ask this Python. An answer that does not return, or ends Python, costs it its life; another is
+       begun when an answer takes long, so that it is there in time. */
+    ask(name, source, says) {
+      const { worker } = this.current, { seconds } = this.about;
       return new Promise((resolve, reject) => {
-        let limit = 0, patience = 0;
+        let timer = 0, turn = "";
         const end = (how, what) => {
-          clearTimeout(limit);
+          clearTimeout(timer);
           clearTimeout(patience);
           this.spare?.worker.terminate();
-          this.spare = this.interrupt = null;
+          this.spare = this.interrupt = worker.onmessage = null;
           how(what);
         };
-        const lost = (sentence) => {
+        const fails = (error) => { this.stop(); end(reject, error); };
+        const wrong = (sentence) => {
           this.stop();
-          end(resolve, { state: "wrong", markup: card(name, "not yet right", sentence), mistakes: [] });
+          end(resolve, { state: "wrong", markup: card(name, "not yet right", sentence, this.about.style), mistakes: [] });
         };
-        const runs = { // what is awaited while one of the two runs
+        const late = () => wrong(`Your code had not returned after ${seconds} seconds. Is there a loop whose end is never reached?`);
+        let patience = 0;
+        const waits = { // while one of the two runs
           answer: () => {
-            limit = setTimeout(lost, LIMIT, `Your code had not returned after ${LIMIT / 1000} seconds. Is there a loop whose end is never reached?`);
+            timer = setTimeout(late, 1000 * seconds);
             patience = setTimeout(() => { this.spare ??= this.launch(); }, LONG);
           },
           grader: () => { patience = setTimeout(says, LONG, "Looking for what your answer does."); },
         };
-        this.interrupt = () => { this.stop(); end(reject, new Error("Stopped. Nothing was said of your answer.")); };
+        this.interrupt = () => fails(Object.assign(new Error("Stopped. Nothing was said of your answer."), { isStopped: true }));
+        timer = setTimeout(() => fails(new Error("Python does not answer")), SILENCE);
         worker.onmessage = ({ data }) => {
-          clearTimeout(limit);
+          clearTimeout(timer);
           clearTimeout(patience);
-          if (data.runs) runs[data.runs]();
-          else if (data.verdict) end(resolve, data.verdict);
-          else lost(`Your code ended or crashed Python itself. Very deep recursion does that. ${data.failed.split("\n")[0].slice(0, 200)}`);
+          if (data.runs) waits[turn = data.runs]();
+          else if (data.verdict) {
+            if (data.verdict.spent) this.stop(); // the answer has changed what the next one needs
+            end(resolve, data.verdict);
+          } else if (turn === "answer") wrong(`Your code ended or crashed Python itself. Very deep recursion does that. ${data.failed.split("\n")[0].slice(0, 200)}`);
+          else fails(new Error(data.failed));
         };
         worker.postMessage({ exercise: name, source });
       });
@@ -109,15 +127,13 @@ globalThis.BookSolve = (function () {
     },
   };
 
+  /* Who has had Python in a page of this browser gets it as soon as something is written. */
+  const KNOWN = "annotated-transformer-python";
+  const isKnown = () => { try { return localStorage.getItem(KNOWN) !== null; } catch { return false; } };
+  const keepKnown = () => { try { localStorage.setItem(KNOWN, "yes"); } catch { /* then not */ } };
+
   /* --- one exercise ------------------------------------------------------------------------------ */
   let checking = null; // the exercise whose check runs: there is one Python
-
-  /* What a cell says: the id of its exercise, the name of its function, the text to begin with. */
-  function readCell(place) {
-    const code = place.querySelector("pre").textContent;
-    const found = /\n+check\("([\w.]+)", (\w+)\)\s*$/.exec(code);
-    return found && { name: found[1], given: `${code.slice(0, found.index).trimEnd()}\n` };
-  }
 
   const foldsOf = (place, pattern) => Array.from(place.parentElement.querySelectorAll(":scope > details"))
     .filter((fold) => pattern.test(fold.querySelector("summary").textContent));
@@ -128,9 +144,7 @@ globalThis.BookSolve = (function () {
     return made;
   }
 
-  function solve(place) {
-    const { name, given } = readCell(place);
-    const slot = place.matches(".mend") ? `${name}.mend` : name; // what is written here is kept apart
+  function solve(place, { name, given, slot }) {
     const title = place.closest("section")?.querySelector(":is(h2, h3, h4)")?.firstChild?.textContent ?? name;
     const hints = foldsOf(place, /^Hint \d/), solution = foldsOf(place, /^Solution/)[0];
     const keysId = `solve-keys-${name}`;
@@ -144,23 +158,28 @@ globalThis.BookSolve = (function () {
     report.setAttribute("aria-live", "polite");
     const help = plain("div", "solve-help", "");
     const says = (text) => { status.textContent = text; };
+    const forget = () => { report.replaceChildren(); report.classList.remove("solve-old"); };
 
     const checkButton = button("Check", check, "solve-check");
-    const stopButton = button("Stop", () => python.interrupt?.());
+    const stopButton = button("Stop", () => { python.interrupt?.(); checkButton.focus(); });
     stopButton.hidden = true;
     const hintButton = button("Hint", showHint);
     const solutionButton = button("Solution", showSolution);
     hintButton.hidden = hints.length === 0;
     solutionButton.hidden = !solution;
-    row.append(checkButton, stopButton, hintButton, solutionButton, button("Start again", () => { editor.replace(given); editor.focus(); }));
+    const againButton = button("Start again", startAgain);
+    row.append(checkButton, stopButton, hintButton, solutionButton, againButton);
     here.addEventListener("keydown", (event) => event.stopPropagation()); // Sphinx takes "/" for its search
     box.append(here, keys, row, status, report, help);
     place.classList.add("solve-open");
-    place.append(box);
+    place.insertBefore(box, place.querySelector(":scope > .cell_output"));
+    for (const fold of [...hints, solution]) if (fold) fold.hidden = true; // the buttons show them now
 
     const editor = globalThis.BookEditor.open(here, {
       text: progress.answer(slot) ?? given, label: `Your answer to ${title}`, describedBy: keysId, check,
       changed: (text) => {
+        if (isKnown()) python.start(() => {}).catch(() => {}); // so that it is there when it is wanted
+        againButton.textContent = "Start again";
         const kept = progress.keepAnswer(slot, text === given ? null : text);
         if (!kept) says("This browser keeps nothing for these pages: copy what you want to keep.");
       },
@@ -168,8 +187,9 @@ globalThis.BookSolve = (function () {
     const record = () => progress.read()[name];
     const first = Object.keys(PARTS).length === 0
       ? "This copy of the book is without Python: solve this one in the notebook."
-      : python.machine ? "" : `The first check loads Python, ${(ALL / 1e6).toFixed(1)} MB. It runs in this page, on a small imitation of PyTorch; nothing is sent anywhere.`;
+      : python.machine ? "" : `The first check on a page starts Python, ${(ALL / 1e6).toFixed(1)} MB: some seconds. It runs here, on a small imitation of PyTorch; nothing is sent anywhere.`;
     says([record()?.solved ? `You solved it on ${record().solved}.` : "", first].filter(Boolean).join(" "));
+    let before = ""; // what stood there when it was begun again
     checkButton.disabled = Object.keys(PARTS).length === 0;
 
     async function check() {
@@ -177,17 +197,22 @@ globalThis.BookSolve = (function () {
       if (checking) { says("Another check is running."); return; }
       checking = name;
       checkButton.setAttribute("aria-disabled", "true"); // not disabled: the keyboard keeps its place
-      stopButton.hidden = false;
+      report.classList.add("solve-old");
       try {
         await python.start(says);
+        stopButton.hidden = false;
+        keepKnown();
         says("Checking.");
         const begun = performance.now();
         const verdict = await python.check(name, editor.text(), says);
+        place.classList.add("solve-checked");
         report.innerHTML = verdict.markup; // the grader's card, all of the learner's in it escaped
-        say(verdict, performance.now() - begun);
+        report.classList.remove("solve-old");
+        tell(verdict, performance.now() - begun);
       } catch (error) {
-        const why = error instanceof Error ? error.message : "a part of Python could not be loaded";
-        says(/^Stopped/.test(why) ? why : `Python could not be started: ${why.split("\n")[0]}. Press Check to try again, or use the notebook.`);
+        forget();
+        const why = error instanceof Error ? error.message.trim().split("\n").at(-1) : "a part of it could not be loaded";
+        says(error.isStopped ? why : `Python failed in this page, and nothing was said of your answer (${why.slice(0, 200)}). Press Check to try again, or use the notebook.`);
       }
       checking = null;
       checkButton.removeAttribute("aria-disabled");
@@ -195,19 +220,41 @@ globalThis.BookSolve = (function () {
       if (python.machine) python.start(() => {}).catch(() => {}); // a new one where this was ended
     }
 
-    function say({ state, mistakes }, took) {
+    function tell({ state, mistakes }, took) {
       const counts = state === "passed" || state === "wrong";
       const kept = !counts || progress.change(name, (old) => progress.attempted(old, state === "passed", progress.today(), mistakes));
-      const next = state === "passed" && record()?.due ? ` It comes back on ${record().due}.` : "";
+      const next = state === "passed" && record()?.due ? ` Solve it again on ${record().due}, so that it stays.` : "";
+      if (state === "passed") report.append(onwards());
       says(`Checked in ${(took / 1000).toFixed(1)} s.${next}${kept ? "" : " Your progress could not be kept in this browser."}`);
       document.dispatchEvent(new CustomEvent("book-progress"));
       report.scrollIntoView({ block: "nearest" });
     }
 
+    function onwards() { // after an exercise: why it is so, and the next one
+      const places = Array.from(document.querySelectorAll(".cell.tag_exercise"));
+      const following = places[places.indexOf(place) + 1]?.closest("section[id]");
+      const link = following
+        ? Object.assign(document.createElement("a"), { href: `#${following.id}`, textContent: following.querySelector(":is(h3, h4)").firstChild.textContent })
+        : Object.assign(document.createElement("a"), { href: `${document.documentElement.dataset.content_root}book/exercises.html`, textContent: "all exercises" });
+      const line = plain("p", "", solution ? "Why it is so: press Solution. Next: " : "Next: ");
+      line.append(link);
+      return line;
+    }
+
+    function startAgain() {
+      const undoes = againButton.textContent === "Undo", text = editor.text();
+      editor.replace(undoes ? before : given);
+      before = text;
+      forget();
+      if (!undoes && text !== given) againButton.textContent = "Undo";
+      editor.focus();
+    }
+
     function shown(fold, title) {
       const box = plain("section", "solve-hint", "");
       box.append(plain("p", "solve-hint-title", title));
-      box.append(...Array.from(fold.children).slice(1).map((child) => child.cloneNode(true)));
+      const inside = Array.from(fold.children).slice(1).filter((child) => !/^In a notebook, /.test(child.textContent));
+      box.append(...inside.map((child) => child.cloneNode(true)));
       box.querySelectorAll("[id]").forEach((each) => each.removeAttribute("id"));
       box.querySelectorAll("button").forEach((each) => each.remove());
       box.tabIndex = -1;

@@ -2,8 +2,10 @@
 
 import html
 import json
+import linecache
 import math
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,7 @@ def test_a_report_is_that_of_a_notebook_but_for_the_calls_of_one() -> None:
         "state": "wrong",
         "markup": card.replace(hint, ""),
         "mistakes": ["overflow"],
+        "spent": False,
     }
     assert hint in card
 
@@ -94,6 +97,9 @@ def test_what_does_not_run_is_no_attempt(source: str, said: str) -> None:
         "class NotInThisPage(BaseException): pass\nraise NotInThisPage('torch.fft')",
         "class NotInThisPage(BaseException): pass\n"
         "def softmax(x, dim=-1):\n    raise NotInThisPage('torch.fft')",
+        "class NotInThisPage(BaseException): pass\n"  # of float64 alone: float32 is not tried then
+        "def softmax(x, dim=-1):\n    if x.dtype == torch.float64: raise NotInThisPage('float64')\n"
+        "    return x.softmax(dim)",
         'def softmax(x, dim=-1):\n    raise TypeError("Cannot cast array data from '
         "dtype('int64') to dtype('int32') according to the rule 'safe'\")",
     ],
@@ -109,8 +115,6 @@ def test_another_name_for_the_only_function_will_do() -> None:
 
 
 def test_a_whole_cell_may_be_brought_along() -> None:
-    cell = "from annotated_transformer.exercises import check, hint\n" + RIGHT
-    assert checked(cell + '\nhint("attention.softmax")\n')["state"] == "passed"
     assert checked(RIGHT + '\n\ncheck("attention.softmax", softmax)\n')["state"] == "passed"
 
 
@@ -150,6 +154,17 @@ def test_it_says_whose_turn_it_is() -> None:
     turns: list[str] = []
     check_answer("attention.softmax", RIGHT, turns.append)
     assert turns == ["answer", "grader", "answer", "grader"]
+
+
+def test_an_answer_that_replaces_modules_is_the_last_of_its_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.nn", torch.nn)  # put back at the end
+    monkeypatch.setattr(linecache, "cache", linecache.cache)
+    assert not checked(RIGHT)["spent"]
+    assert checked("import linecache\nlinecache.cache = None\n" + RIGHT)["spent"]
+    linecache.cache = {}
+    assert checked("import sys\nsys.modules['torch.nn'] = None\n" + RIGHT)["spent"]
 
 
 def test_an_exercise_that_is_none_is_the_pages_fault() -> None:

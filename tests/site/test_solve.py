@@ -89,11 +89,17 @@ def test_an_exercise_with_keys_alone(visit: Visit) -> None:
     assert visit.violations() == []
     turn(visit, "light")
     assert visit.violations("colours") == []
-    write(page, place, RIGHT[LIGHT])
+    cell = "from annotated_transformer.exercises import check, hint\n"  # as in a notebook
+    write(page, place, cell + RIGHT[LIGHT])
+    place.locator(".cm-content").press("Control+Enter")  # twice is once
     assert "passed" in check(page, place)
+    place.get_by_role("button", name="Solution").press("Enter")
+    assert "Solution" in focused(page)
     record = page.evaluate(PROGRESS)[NAME[LIGHT]]
     assert (record["attempts"], record["hints"], record["level"]) == (2, 1, 1)
-    assert record["solved"] == record["last"]
+    assert record["solution_seen"]
+    day = page.evaluate("new Date().toISOString().slice(0, 10)")  # in UTC, wherever one is
+    assert record["solved"] == record["last"] == day
     assert parse(page.evaluate("localStorage['annotated-transformer-progress']").encode())
     assert visit.elsewhere == []
 
@@ -109,8 +115,10 @@ def test_what_was_written_is_there_again(visit: Visit) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
     place.get_by_role("button", name="Start again").click()
     expect(place.locator(".cm-content")).to_contain_text("def causal_mask(n):")
-    page.keyboard.press("Control+Z")
+    place.get_by_role("button", name="Undo").click()
     expect(place.locator(".cm-content")).to_have_text("half a thou")
+    page.keyboard.press("Control+Z")
+    expect(place.locator(".cm-content")).to_contain_text("def causal_mask(n):")
 
 
 @pytest.mark.browser
@@ -160,7 +168,14 @@ def test_what_ends_python_costs_the_reader_some_seconds(visit: Visit) -> None:
     place.locator(".solve-check").click()
     place.get_by_role("button", name="Stop").click()
     expect(status(place)).to_contain_text("Stopped")
+    expect(place.locator(".solve-check")).to_be_focused()
     assert page.evaluate(PROGRESS)[NAME[LIGHT]]["attempts"] == 5  # what was stopped is none
+    wrecking = "import sys\nsys.modules['torch'] = None\nimport linecache\nlinecache.cache = None\n"
+    for last in ("", "raise ValueError\n"):
+        write(page, place, wrecking + RIGHT[LIGHT] + last)
+        check(page, place)
+        write(page, place, RIGHT[LIGHT])
+        assert "passed" in check(page, place), "the next answer is judged as if there had been none"
     write(page, place, "from js import fetch\nfetch('https://example.org/')\n" + RIGHT[LIGHT])
     check(page, place)
     assert visit.elsewhere == []
@@ -171,7 +186,8 @@ def test_what_ends_python_costs_the_reader_some_seconds(visit: Visit) -> None:
 def test_what_the_page_lacks_is_said_and_is_no_attempt(visit: Visit) -> None:
     page, place = visit.page, exercise(visit.page)
     place.locator(".solve-offer button").click()
-    for line in ("torch.fft.fft(torch.ones(3))", "__import__('scipy')"):
+    narrow = "np.repeat(np.arange(3), np.array([1, 2, 3], np.int64))"  # places have 32 bits here
+    for line in ("torch.fft.fft(torch.ones(3))", "__import__('scipy')", narrow):
         write(page, place, f"def rms_norm(*_):\n    return {line}\n")
         assert "right or wrong" in check(page, place)
     write(page, place, "def rms_norm(*_)\n")
@@ -218,22 +234,37 @@ def test_progress_goes_to_a_file_and_comes_from_one(browser: Browser, tmp_path: 
     page = visit.page
     panel = page.locator(".own-progress")
     theirs = {"version": 2, "exercises": {NAME[CHAPTER]: {"solved": "2026-01-05", "level": 1}}}
+    mine = {"version": 2, "exercises": {NAME[LIGHT]: {"attempts": 3}}}
+    store = "text => { localStorage['annotated-transformer-progress'] = text }"
+    page.evaluate(store, json.dumps(mine))
     try:
         for text, said in (
             (json.dumps(theirs), "1 exercises read"),
             ("no", "it is no JSON. Nothing was changed"),
             ('{"version": 9, "exercises": {}}', "newer than these pages"),
         ):
-            (tmp_path / "mine.json").write_text(text, encoding="utf-8")
-            panel.locator("input").set_input_files(tmp_path / "mine.json")
+            (tmp_path / "file.json").write_text(text, encoding="utf-8")
+            panel.locator("input").set_input_files(tmp_path / "file.json")
             expect(panel.locator("[role=status]")).to_contain_text(said)
-        expect(panel).to_contain_text("1 of 60 solved, 0 tried, 1 to be solved again today")
+        (tmp_path / "theirs.json").write_text(json.dumps(theirs), encoding="utf-8")
+        expect(panel).to_contain_text(
+            "1 of 60 solved, 1 tried and still open, 1 to be solved again today"
+        )
         row = page.locator(".map-table tr", has_text=NAME[CHAPTER])
         expect(row).to_contain_text("to be solved again since 2026-01-05")
         with page.expect_download() as saved:
             panel.get_by_role("button", name="Save to a file").click()
         data = Path(saved.value.path()).read_bytes()
-        assert parse(data) == parse(json.dumps(theirs).encode())
+        both = {"version": 2, "exercises": {**mine["exercises"], **theirs["exercises"]}}
+        assert parse(data) == parse(json.dumps(both).encode())
+        for kept, said in (
+            ("{damaged", "nothing was lost"),
+            ('{"version": 9, "exercises": {}}', "keeps"),
+        ):
+            page.evaluate(store, kept)
+            panel.locator("input").set_input_files(tmp_path / "theirs.json")
+            expect(panel.locator("[role=status]")).to_contain_text(said)
+            assert kept in page.evaluate("Object.values(localStorage)"), "nothing is overwritten"
         assert visit.violations() == []
     finally:
         page.context.close()

@@ -73,6 +73,7 @@ def open_page(browser: Browser, url: str, width: int = 1280, scheme: str = "ligh
         viewport={"width": width, "height": 900},
         color_scheme="dark" if scheme == "dark" else "light",
         reduced_motion="reduce",
+        timezone_id="Pacific/Kiritimati",  # 14 hours ahead: days are those of UTC all the same
     )
     context.set_default_timeout(120_000)  # a crowded machine is no fault of a page
     return Visit(context, url)

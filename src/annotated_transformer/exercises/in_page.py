@@ -11,18 +11,21 @@ import io
 import json
 import linecache
 import re
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from types import FunctionType
 from typing import Any, Literal
 
+from annotated_transformer import exercises
 from annotated_transformer.exercises.catalogue import find
 from annotated_transformer.exercises.exercise import Candidate, Exercise, Report
 from annotated_transformer.exercises.grader.child import PRINTED_ON
 from annotated_transformer.exercises.grader.confinement import Limits
 from annotated_transformer.exercises.grader.grading import judge, not_attempted
 from annotated_transformer.exercises.grader.outcomes import (
+    NOT_IN_THIS_PAGE,
     Failure,
     cases_of,
     read_outcome,
@@ -37,16 +40,17 @@ from annotated_transformer.exercises.grader.pristine import (
 from annotated_transformer.exercises.grader.sandbox import Run
 from annotated_transformer.exercises.grader.stubs import is_stub, is_unchanged
 from annotated_transformer.exercises.notebooks import function_name
-from annotated_transformer.exercises.reports.card import frame, prose, report_card
+from annotated_transformer.exercises.reports.card import STYLE, frame, prose, report_card
 
 State = Literal["passed", "wrong", "to do", "does not run", "not here"]
 Say = Callable[[str], object]
 
 FILE = "<your answer>"  # how a traceback calls what was written
-# Raised by the stand-in for what PyTorch has and it has not, and by Python for a library.
-NOT_HERE = ("NotInThisPage", "ModuleNotFoundError")
-# NumPy itself, where addresses have 32 bits, on places that it takes elsewhere.
-OF_32_BITS = re.compile(r"Cannot cast array data from dtype\('int64'\) to dtype\('int32'\)")
+NOT_HERE = (NOT_IN_THIS_PAGE, "ModuleNotFoundError")  # raised for a part of torch, for a library
+# What NumPy says of places that it takes where addresses have 64 bits; and Python, of threads.
+OF_PAGES = re.compile(
+    r"Cannot cast array data from dtype\('int64'\) to dtype\('int32'\)|can't start new thread"
+)
 IMPORTS = """\
 import math
 
@@ -55,6 +59,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 """
+NEEDED = ("torch", "torch.nn", "torch.nn.functional", "numpy", "math", "linecache", __name__)
 OF_NOTEBOOKS = ("check", "hint", "solution", "progress")  # a cell that was copied may call them
 
 
@@ -63,12 +68,21 @@ class Verdict:
     """What the page shows and keeps. markup: the card. mistakes: the named ones.
 
     state: "does not run" where there is no function to check yet; "not here" where the answer uses
-    what the page has not, so that nothing can be said of it.
+    what the page has not, so that nothing can be said of it. spent: whether the answer has changed
+    this process, so that the next one wants another.
     """
 
     state: State
     markup: str
     mistakes: tuple[str, ...] = ()
+    spent: bool = False
+
+
+def begin() -> str:
+    """Make this process a page's; as JSON what the page has to know."""
+    for name in OF_NOTEBOOKS:  # a page has none of them, and a cell that was copied imports them
+        setattr(exercises, name, _nothing)
+    return json.dumps({"seconds": Limits().seconds, "style": STYLE})
 
 
 def check_answer(exercise_id: str, source: str, say: Say = lambda _: None) -> str:
@@ -85,14 +99,14 @@ def check_answer(exercise_id: str, source: str, say: Say = lambda _: None) -> st
             verdict = _verdict(exercise, source, say)
     finally:
         restore_libraries()
-    return json.dumps(asdict(verdict))
+    return json.dumps(asdict(replace(verdict, spent=_is_spent())))
 
 
 def _verdict(exercise: Exercise, source: str, say: Say) -> Verdict:
     printed = _Printed()
     say("answer")
     try:
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(_Printed()):
             candidate = _candidate(exercise, source)
     except BaseException as error:  # SystemExit too
         say("grader")
@@ -112,7 +126,12 @@ def run_here(exercise: Exercise, candidate: Candidate, printed: "_Printed | None
     """Run `candidate` on every case in this process: what `run_isolated` does in another."""
     printed = printed or _Printed()
     run = Run(end="finished")
-    with random_states_kept(), torch_defaults(), contextlib.redirect_stdout(printed):
+    with (
+        random_states_kept(),
+        torch_defaults(),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(_Printed()),
+    ):
         for index in range(len(cases_of(exercise))):
             printed.write(PRINTED_ON.format(index))
             run.outcomes[index] = run_case(exercise, index, candidate)
@@ -140,12 +159,21 @@ def _of_report(report: Report) -> Verdict:
 
 
 def _is_missing(failure: Failure) -> bool:
-    return failure.class_name in NOT_HERE or OF_32_BITS.search(failure.message) is not None
+    return failure.class_name in NOT_HERE or OF_PAGES.search(failure.message) is not None
+
+
+def _is_spent() -> bool:
+    """Has an answer replaced modules, or what tracebacks are quoted from?"""
+    kept = all(sys.modules.get(name) is module for name, module in _MODULES.items())
+    return not (kept and isinstance(linecache.cache, dict))
 
 
 def not_here(exercise: Exercise, message: str) -> Verdict:
     """Nothing is said of the answer, but that this page cannot check it."""
-    said = f"This page cannot check your answer, right or wrong: {message}"
+    said = (
+        f"This page cannot check your answer, right or wrong: {message}\n"
+        "It has Python's own modules, NumPy and some of PyTorch; a notebook has the rest."
+    )
     return Verdict("not here", _card(exercise, "?", "not in this page", prose(said)))
 
 
@@ -205,3 +233,6 @@ class _Printed(io.StringIO):
         if self.tell() < 8 * Limits().printed:
             super().write(text)
         return len(text)
+
+
+_MODULES = {name: sys.modules[name] for name in NEEDED}
