@@ -70,9 +70,9 @@ def _check_verdicts(runs: tuple[Any, Any]) -> None:
     passed = [(n, c, own["state"]) for n, c, one, own in pairs if one["state"] == "passed"]
     assert {(n, c) for n, c, state in passed if state == "not here"} <= RIGHT_BUT_NOT_HERE
     assert not [(n, c) for n, c, state in passed if state not in ("passed", "not here")]
-    assert not [
-        (n, c) for n, c, one, own in pairs if own["state"] == "passed" != one["state"]
-    ], "passed wrongly"
+    assert not [(n, c) for n, c, one, own in pairs if own["state"] == "passed" != one["state"]], (
+        "passed wrongly"
+    )
     mistakes = [(one, own) for _, c, one, own in pairs if c.startswith("mistake")]
     same = sum(one["mistakes"] == own["mistakes"] for one, own in mistakes)
     assert same >= NAMED_THE_SAME * len(mistakes)

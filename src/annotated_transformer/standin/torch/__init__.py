@@ -8,6 +8,8 @@ What it has is what PyTorch does; what it lacks raises `NotInThisPage`. By idea:
   and to `Tensor`: `pointwise`, `operators`, `shapes`, `indexing`, `reductions`, `products`,
   `creation`, `random`, `inplace`, `printing`, `linalg`
 - `nn`, `autograd`, `func`, `special`, `testing`, `overrides`, `_C`: as in PyTorch
+- `cuda`, `backends`, `optim`, `utils`: what headers import that people copy along
+- `arguments`: the arguments that must be True or False
 - `errors`, `absent`: what PyTorch says of a mistake, and which of its names are not here
 """
 
@@ -30,11 +32,15 @@ from . import printing as printing  # isort: skip
 from . import linalg as linalg  # isort: skip
 from . import _C as _C
 from . import autograd as autograd
+from . import backends as backends
+from . import cuda as cuda
 from . import func as func
 from . import nn as nn
+from . import optim as optim
 from . import overrides as overrides
 from . import special as special
 from . import testing as testing
+from . import utils as utils
 from .dtypes import Size as Size
 from .dtypes import device as device
 from .dtypes import dtype as dtype
@@ -97,6 +103,23 @@ def get_default_device() -> device:
 def get_num_threads() -> int:
     """On how many threads PyTorch computes. Here on one."""
     return 1
+
+
+_precision = ["highest"]
+
+
+def get_float32_matmul_precision() -> str:
+    """How exactly matrices of float32 are multiplied."""
+    return _precision[0]
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """How exactly: on a processor always the same."""
+    _precision[0] = precision
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """There are no others here."""
 
 
 def set_num_threads(_number: int) -> None:

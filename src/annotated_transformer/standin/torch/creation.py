@@ -2,13 +2,15 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .dtypes import (
+    Size,
     as_dtype,
+    check_strides,
     converted,
     device,
     dtype,
@@ -17,7 +19,7 @@ from .dtypes import (
     int64,
     promote_types,
 )
-from .errors import torch_error
+from .errors import NotInThisPage, torch_error
 from .operations import METHODS, operation
 from .promotion import dtype_of_number, is_number
 from .shapes import sizes_of
@@ -97,6 +99,7 @@ def tensor(
     if isinstance(data, Tensor):
         return _made(data._array.copy(), as_dtype(dtype, data._dtype), requires_grad, device)
     if isinstance(data, (np.ndarray, np.generic)):
+        check_strides(np.asarray(data))
         array = np.array(data)
         return _made(array, as_dtype(dtype, dtype_of_array(array)), requires_grad, device)
     plain = _plain(data)
@@ -135,7 +138,9 @@ def from_numpy(ndarray: Any, /) -> Tensor:
     """A tensor that shares the array's memory."""
     if not isinstance(ndarray, np.ndarray):
         raise torch_error(TypeError, f"expected np.ndarray (got {type(ndarray).__name__})")
-    return wrap(ndarray, dtype_of_array(ndarray))
+    kind = dtype_of_array(ndarray)
+    check_strides(ndarray)
+    return wrap(ndarray, kind)
 
 
 def _filler(name: str, value: int) -> None:
@@ -253,18 +258,16 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None) -> Tensor:
 
 @operation(method=False)
 def arange(
-    start: Any,
+    *bounds: Any,
+    start: Any = None,
     end: Any = None,
-    step: Any = 1,
-    *,
+    step: Any = None,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from `start` up to `end`, without it."""
-    if end is None:
-        start, end = 0, start
-    first, last, by = (_plain(one) for one in (start, end, step))
+    first, last, by = map(_plain, _three_bounds(bounds, start, end, step))
     for name, one in (("start", first), ("end", last), ("step", by)):
         if not is_number(one):
             raise torch_error(
@@ -280,6 +283,23 @@ def arange(
     kind = as_dtype(dtype, int64 if whole else get_default_dtype())
     count = max(0, math.ceil((last - first) / by))
     return _made(first + by * np.arange(count), kind, requires_grad, device)
+
+
+def _three_bounds(bounds: Sequence[Any], start: Any, end: Any, step: Any) -> Sequence[Any]:
+    """Where `arange` begins and ends, and its step; one number alone is the end."""
+    if not bounds and end is None:
+        raise torch_error(TypeError, 'arange() missing 1 required positional arguments: "end"')
+    if len(bounds) == 1 and end is None and start is None:
+        return 0, bounds[0], 1 if step is None else step
+    names = ("start", "end", "step")
+    named = {
+        name: one for name, one in zip(names, (start, end, step), strict=True) if one is not None
+    }
+    given = dict(zip(names, bounds, strict=False))
+    if given.keys() & named.keys() or len(bounds) > 3:
+        raise NotInThisPage("this use of torch.arange()")
+    found = {"start": 0, "step": 1, **given, **named}
+    return [found[name] for name in names]
 
 
 @operation(method=False)
@@ -319,12 +339,41 @@ def eye(
     return _made(numbers, as_dtype(dtype, get_default_dtype()), requires_grad, device)
 
 
-def of_type(kind: dtype) -> Callable[..., Tensor]:
-    """A constructor by its old name, such as `torch.LongTensor`."""
+class _KindOfType(type):
+    """An old name such as `torch.LongTensor`: makes tensors of one dtype, and knows them."""
 
-    def make(*data: Any) -> Tensor:
+    kind: dtype
+
+    def __call__(cls, *data: Any, device: Any = None) -> Tensor:
+        check_device(device)
+        kind = cls.kind
         if not data or isinstance(data[0], int):
             return wrap(np.zeros(data or (0,), kind.storage), kind)
+        if len(data) > 1 or not isinstance(data[0], (list, tuple, np.ndarray, Tensor)):
+            raise NotInThisPage(f"this use of torch.{cls.__name__}()")
+        if isinstance(data[0], Size):
+            return wrap(np.zeros(data[0], kind.storage), kind)
+        if isinstance(data[0], Tensor):
+            return _of_tensor(data[0], kind)
         return tensor(data[0], dtype=kind)
 
-    return make
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and instance._dtype is cls.kind
+
+
+_OPTIONS = (
+    "TensorOptions(dtype={}, device=cpu, layout=Strided, requires_grad=false (default), "
+    "pinned_memory=false (default), memory_format=(nullopt))"
+)
+
+
+def _of_tensor(given: Tensor, kind: dtype) -> Tensor:
+    if given._dtype is not kind:
+        wanted, got = (_OPTIONS.format(one.c_name) for one in (kind, given._dtype))
+        raise torch_error(TypeError, f"expected {wanted} (got {got})")
+    return METHODS["detach"](given)  # type: ignore[no-any-return]
+
+
+def of_type(kind: dtype) -> type:
+    """A dtype's class by its old name, such as `torch.LongTensor`."""
+    return _KindOfType(f"{kind.type_name}Tensor", (), {"kind": kind, "__module__": "torch"})

@@ -100,6 +100,17 @@ def dtype_of_array(array: Array) -> dtype:
     return found
 
 
+def check_strides(array: Array) -> None:
+    """PyTorch takes no array that runs backwards in its memory."""
+    if any(step < 0 for step in array.strides):
+        raise torch_error(
+            ValueError,
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array  with array.copy().) ",
+        )
+
+
 def as_places(whole: Array) -> Array:
     """Whole numbers as NumPy takes them for places and counts; it refuses larger ones than that."""
     return whole.astype(PLACES, copy=False, casting="same_kind")

@@ -28,6 +28,15 @@ def torch_error(kind: type[Exception], sentence: str) -> Exception:
     return error
 
 
+within_vmap = [0]  # how many `vmap` are at work
+
+
+def no_number_within_vmap() -> None:
+    """There PyTorch knows no single number of a tensor, and raises an error of many kinds."""
+    if within_vmap[0]:
+        raise NotInThisPage("a tensor's number, truth or place within vmap()")
+
+
 def is_torchs(error: BaseException) -> bool:
     """Was this exception made by `torch_error`?"""
     return getattr(error, "is_torchs", False)

@@ -7,7 +7,7 @@ from . import absent
 from .autograd import grad as _gradients
 from .autograd.functional import jacobian as _jacobian
 from .creation import as_tensor
-from .errors import NotInThisPage
+from .errors import NotInThisPage, within_vmap
 from .operations import FUNCTIONS, METHODS
 from .tensor import Tensor
 
@@ -22,10 +22,14 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: int = 0) -> Calla
         pairs = list(zip(args, dims, strict=True))
         count = next(arg.shape[dim] for arg, dim in pairs if dim is not None)
         select = METHODS["select"]
-        results = [
-            func(*(arg if dim is None else select(arg, dim, k) for arg, dim in pairs))
-            for k in range(count)
-        ]
+        within_vmap[0] += 1
+        try:
+            results = [
+                func(*(arg if dim is None else select(arg, dim, k) for arg, dim in pairs))
+                for k in range(count)
+            ]
+        finally:
+            within_vmap[0] -= 1
         stack = FUNCTIONS["stack"]
         if isinstance(results[0], tuple):
             return tuple(stack(list(parts), out_dims) for parts in zip(*results, strict=True))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import must_be_bool
 from .dtypes import Array, converted, dtype
 from .errors import NotInThisPage, is_torchs, torch_error
 
@@ -249,6 +250,8 @@ class set_grad_enabled(_Recording):  # noqa: N801 - PyTorch's name
     """Switches at once, and back at the end of a `with` block."""
 
     def __init__(self, mode: bool) -> None:
+        if type(mode) is not bool:
+            raise must_be_bool("set_grad_enabled(): argument 'enabled' (position 1)", mode)
         super().__init__(mode)
         self._before.append(_recording[0])
         _recording[0] = mode

@@ -6,8 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import Array, bool_, converted, int64, uint8
-from .errors import axis_of, cannot_broadcast, must_be_tensor, torch_error
+from .dtypes import Array, bool_, check_strides, converted, int64, uint8
+from .errors import (
+    axis_of,
+    cannot_broadcast,
+    must_be_tensor,
+    no_number_within_vmap,
+    torch_error,
+)
 from .operations import operation
 from .promotion import fit, is_number
 from .shapes import part, taken
@@ -44,12 +50,15 @@ def _read_item(item: Any) -> Any:
     if isinstance(item, (list, range)):
         item = _tensor_of(item)
     if isinstance(item, np.ndarray):
+        check_strides(item)
         item = wrap(item)
     if isinstance(item, Tensor):
         if item._dtype.category > 1:
             raise torch_error(
                 IndexError, "tensors used as indices must be long, int, byte or bool tensors"
             )
+        if item.ndim == 0 or item._dtype in (bool_, uint8):
+            no_number_within_vmap()
         if item._dtype is uint8:
             return item._array.astype(bool)
         if item.ndim == 0 and item._dtype is not bool_:
@@ -352,7 +361,8 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
         np.add.at(whole, places, g)
         return (whole,)
 
-    return result(input._array[places], input._dtype, "Gather", (input,), backward, (index,))
+    picked = np.asarray(input._array[places], order="C")
+    return result(picked, input._dtype, "Gather", (input,), backward, (index,))
 
 
 @operation()

@@ -10,7 +10,7 @@ import numpy as np
 from . import absent
 from .dtypes import Array, dtype, float64
 from .errors import torch_error
-from .operations import METHODS, observed, operation
+from .operations import FUNCTIONS, METHODS, observed, operation
 from .pointwise import cast
 from .products import matmul
 from .reductions import norm as _norm
@@ -96,14 +96,23 @@ def _inverse(A: Tensor) -> Tensor:
         turned = np.swapaxes(numbers, -1, -2)
         return (-turned @ g @ turned,)
 
-    return result(numbers, A._dtype, "LinalgInv", (A,), backward, (A,))
+    columns = _column_by_column(numbers)
+    return result(columns, A._dtype, "LinalgInv", (A,), backward, (A,))
+
+
+def _column_by_column(numbers: Array) -> Array:
+    """Matrices as they lie in memory where LAPACK has made them."""
+    return np.swapaxes(np.swapaxes(numbers, -1, -2).copy(), -1, -2)
 
 
 inv = _named("inv", _inverse)
 
 
 def _solved(A: Tensor, B: Tensor) -> Tensor:
-    return matmul(_inverse(A), B)
+    found: Tensor = matmul(_inverse(A), B)
+    if found.ndim > 1 and found.ndim == A.ndim:
+        found._array = _column_by_column(found._array)
+    return found
 
 
 solve = _named("solve", _solved)
@@ -182,4 +191,4 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 
 inverse = observed("inverse", _inverse)
-METHODS["inverse"] = inverse
+FUNCTIONS["inverse"] = METHODS["inverse"] = inverse

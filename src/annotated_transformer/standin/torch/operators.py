@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import Array
-from .errors import NotInThisPage, torch_error
+from .errors import NotInThisPage, no_number_within_vmap, torch_error
 from .operations import METHODS, operation
 from .promotion import is_number
 from .tensor import Tensor, wrap
@@ -33,6 +33,10 @@ _BINARY = {
     "__ror__": ("bitwise_or", False),
     "__xor__": ("bitwise_xor", False),
     "__rxor__": ("bitwise_xor", False),
+    "__lshift__": ("bitwise_left_shift", False),
+    "__rlshift__": ("bitwise_left_shift", True),
+    "__rshift__": ("bitwise_right_shift", False),
+    "__rrshift__": ("bitwise_right_shift", True),
     "__eq__": ("eq", False),
     "__ne__": ("ne", False),
     "__lt__": ("lt", False),
@@ -52,6 +56,10 @@ _OWN_NAME = {  # the others are seen under the operation's name, as with PyTorch
     "__ror__",
     "__xor__",
     "__rxor__",
+    "__lshift__",
+    "__rlshift__",
+    "__rshift__",
+    "__rrshift__",
     "__eq__",
 }
 _SEEN_AS = {"__rtruediv__": "__rdiv__"}
@@ -126,7 +134,13 @@ def __iter__(self: Tensor) -> Any:  # noqa: N807
     return iter(METHODS["unbind"](self, 0))
 
 
+@_dunder
+def __reversed__(self: Tensor) -> Tensor:  # noqa: N807
+    return METHODS["flip"](self, 0) if self.ndim else self  # type: ignore[no-any-return]
+
+
 def _one_number(self: Tensor) -> Any:
+    no_number_within_vmap()
     if self._array.size != 1:
         raise torch_error(ValueError, "only one element tensors can be converted to Python scalars")
     return self._array.reshape(-1)[0].item()
@@ -169,10 +183,21 @@ def __contains__(self: Tensor, value: Any) -> bool:  # noqa: N807
     return bool((self._array == (value._array if isinstance(value, Tensor) else value)).any())
 
 
+_UNABLE = (  # NumPy's words, to whatever tensor
+    "Unable to avoid copy while creating an array as requested.\nIf using `np.array(obj, "
+    "copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed (no behavior "
+    "change in NumPy 1.x).\nFor more details, see https://numpy.org/devdocs/"
+    "numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword."
+)
+
+
 @_dunder
 def __array__(self: Tensor, dtype: Any = None, copy: Any = None) -> Array:  # noqa: N807
+    if copy is False:
+        raise torch_error(ValueError, _UNABLE)
     array: Array = METHODS["numpy"](self)
-    return array if dtype is None else array.astype(dtype)
+    wanted = array if dtype is None else array.astype(dtype, copy=False)
+    return np.array(wanted) if copy and wanted is array else wanted
 
 
 def _array_wrap(
@@ -188,6 +213,7 @@ Tensor.__array_wrap__ = _array_wrap  # type: ignore[attr-defined]
 @operation(function=False)
 def item(self: Tensor) -> Any:
     """The one entry as one of Python's numbers."""
+    no_number_within_vmap()
     if self._array.size != 1:
         raise torch_error(
             RuntimeError, f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
@@ -198,12 +224,14 @@ def item(self: Tensor) -> Any:
 @operation(function=False)
 def tolist(self: Tensor) -> Any:
     """The entries as nested lists of Python's numbers."""
+    no_number_within_vmap()
     return self._array.tolist()
 
 
 @operation(function=False)
 def numpy(self: Tensor, *, force: bool = False) -> Array:
     """The entries as an array in the same memory."""
+    no_number_within_vmap()
     if self.requires_grad and not force:
         raise torch_error(
             RuntimeError,

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import Array, as_dtype, bool_, converted, dtype, get_default_dtype
-from .errors import must_be_tensor, torch_error
+from .arguments import no_form_fits
+from .dtypes import Array, as_dtype, bool_, converted, device, dtype, get_default_dtype, int64
+from .errors import NotInThisPage, must_be_tensor, torch_error
 from .operations import METHODS, observed, operation
 from .promotion import Operand, fit, is_number, numbers_of, result_type
 from .tensor import Tensor, result, wrap
@@ -345,6 +346,26 @@ _of_bits("bitwise_or", np.bitwise_or)
 _of_bits("bitwise_xor", np.bitwise_xor)
 
 
+def _shift(name: str, compute: Compute) -> None:
+    def function(input: Operand, other: Operand) -> Tensor:
+        other = _other(name, other)
+        fit(input, other)
+        kind = result_type(input, other)
+        if kind.category > 1:
+            raise _no_kernel(f"{name[8]}shift_cpu", kind)
+        kind = int64 if kind is bool_ else kind
+        places = numbers_of(other, kind)
+        if ((places < 0) | (places >= 8 * kind.itemsize)).any():
+            raise NotInThisPage("a shift by so many places")
+        return wrap(compute(numbers_of(input, kind), places), kind)
+
+    operation(name)(function)
+
+
+_shift("bitwise_left_shift", np.left_shift)
+_shift("bitwise_right_shift", np.right_shift)
+
+
 @operation()
 def bitwise_not(input: Tensor) -> Tensor:
     """Every bit turned around; of booleans, every entry."""
@@ -585,7 +606,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
     plain = value._array.item() if isinstance(value, Tensor) else value
     check_representable(plain, input._dtype)
     a, masked = np.broadcast_arrays(input._array, mask._array)
-    numbers = copied(a)
+    numbers = np.array(a, order="C")
     numbers[masked] = converted(np.asarray(plain), input._dtype)
 
     def backward(g: Array) -> Sequence[Array]:
@@ -703,9 +724,9 @@ def to(self: Tensor, *args: Any, copy: bool = False, **kwargs: Any) -> Tensor:
             kind = given._dtype
         elif isinstance(given, (dtype, type)):
             kind = as_dtype(given, kind)
+        elif type(given) is int and kind is not self._dtype:
+            raise no_form_fits("to", "non_blocking", args, kwargs)
         elif not isinstance(given, (bool, type(None))):
-            from .dtypes import device
-
             device(given)
     return clone(self) if copy and kind is self._dtype else cast(self, kind)
 
@@ -755,7 +776,19 @@ def type_(self: Tensor, dtype: Any = None) -> Any:
     """The name of the tensor's type; with a dtype, the tensor in that."""
     if dtype is None:
         return f"torch.{self._dtype.type_name}Tensor"
-    return cast(self, as_dtype(dtype, self._dtype))
+    return cast(self, _of_type(dtype))
+
+
+def _of_type(given: Any) -> dtype:
+    """A dtype, also by its class's old name: `torch.LongTensor`, "torch.LongTensor"."""
+    from .dtypes import ALL
+
+    if isinstance(given, str):
+        named = {f"torch.{one.type_name}Tensor": one for one in ALL}
+        if given not in named:
+            raise torch_error(ValueError, f"invalid type: '{given}'")
+        return named[given]
+    return as_dtype(getattr(given, "kind", given), bool_)
 
 
 @operation()

@@ -1,14 +1,17 @@
 """Products of vectors, matrices and more: `matmul`, `einsum` and their kin."""
 
+import functools
 import math
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .dtypes import Array, bool_
+from .dtypes import Array, bool_, promote_types
 from .errors import NotInThisPage, axis_of, cannot_broadcast, must_be_tensor, torch_error
 from .operations import METHODS, operation
+from .pointwise import cast
 from .shapes import diagonal, expand, movedim, ordered, reshape, unsqueeze
 from .tensor import Tensor, result
 
@@ -368,8 +371,10 @@ def _of_output(right: str, dots: list[str], listed: list[list[str]]) -> list[str
 
 
 @operation(method=False)
-def einsum(equation: str, *operands: Any) -> Tensor:
+def einsum(equation: Any, *operands: Any) -> Tensor:
     """Products of entries, summed over the letters that the output lacks."""
+    if isinstance(equation, Tensor):
+        equation, operands = _equation_of_lists((equation, *operands))
     if not isinstance(equation, str):
         raise torch_error(
             TypeError, "einsum(): the first argument must be the equation, as a string"
@@ -392,15 +397,46 @@ def einsum(equation: str, *operands: Any) -> Tensor:
                     f"does not broadcast with previously seen size {before}",
                 )
             lengths[letter] = max(length, before) if 0 not in (length, before) else 0
+    if set(output) >= set(lengths) and all(one.ndim for one in tensors):
+        tensors = _of_one_dtype(
+            tensors
+        )  # the product of PyTorch's operands is then an ordinary one
     for one in tensors[1:]:
-        if one._dtype is not tensors[0]._dtype and set(output) >= set(lengths):
-            raise NotInThisPage("einsum() without a sum, of two dtypes")
+        if one._dtype is not tensors[0]._dtype and (len(tensors) > 2 or not lengths):
+            raise NotInThisPage("einsum() of two dtypes")
         _need_one_dtype(tensors[0], one, 3)
     expanded = [
         expand(one, [lengths[letter] for letter in names])
         for one, names in zip(tensors, listed, strict=True)
     ]
     return _contracted(expanded, listed, output)
+
+
+def _of_one_dtype(tensors: Sequence[Tensor]) -> list[Tensor]:
+    kind = functools.reduce(promote_types, (one._dtype for one in tensors))
+    return [cast(one, kind) for one in tensors]
+
+
+def _equation_of_lists(given: Sequence[Any]) -> tuple[str, tuple[Tensor, ...]]:
+    """einsum(x, [0, 1], y, [1, 2], [0, 2]) as an equation with letters, and the operands."""
+    operands, lists = list(given[::2]), list(given[1::2])
+    if len(operands) > len(lists):
+        lists.append(operands.pop())
+        terms, output = lists[:-1], "->" + _in_letters(lists[-1])
+    else:
+        terms, output = lists, ""
+    return ",".join(map(_in_letters, terms)) + output, tuple(operands)
+
+
+def _in_letters(axes: Any) -> str:
+    if not isinstance(axes, (list, tuple)) or any(
+        one is not Ellipsis and not (type(one) is int and 0 <= one < 52) for one in axes
+    ):
+        raise NotInThisPage("this use of einsum()")
+    return "".join("..." if one is Ellipsis else _LETTERS[one] for one in axes)
+
+
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 
 def _without_repeats(

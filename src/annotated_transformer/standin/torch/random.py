@@ -230,7 +230,7 @@ _floating("rand", "uniform")
 
 @operation(method=False)
 def randint(
-    low: Any,
+    low: Any = None,
     high: Any = None,
     size: Any = None,
     *,
@@ -242,6 +242,8 @@ def randint(
     """Whole numbers from `low` up to `high`, without it."""
     if size is None:
         low, high, size = 0, low, high
+    if low is None:
+        low = 0
     shape = sizes_of("randint", (size,))
     kind = as_dtype(dtype, int64)
     numbers = _whole_numbers(_stream(generator), int(low), int(high), _count("randint", shape))

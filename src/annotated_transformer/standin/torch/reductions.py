@@ -11,7 +11,7 @@ from .dtypes import Array, as_dtype, as_places, bool_, converted, dtype, get_def
 from .errors import NotInThisPage, axis_of, torch_error
 from .operations import METHODS, operation
 from .shapes import broadcast_shape
-from .tensor import Tensor, result, wrap
+from .tensor import Tensor, laid_out_as, result, wrap
 
 Axes = tuple[int, ...]
 
@@ -260,12 +260,6 @@ def _shared_among_ties(g: Array, of: Array, extreme: Array, axes: Axes) -> Array
 
 def _extreme_alone(name: str, numpys: Callable[..., Any]) -> None:
     def function(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-        if not isinstance(keepdim, (bool, np.bool_)):
-            raise torch_error(
-                TypeError,
-                f"{name}(): argument 'keepdim' (position 2) must be bool, not "
-                f"{type(keepdim).__name__}",
-            )
         axes = _axes(name, dim, input.ndim)
         a = input._array
         _no_empty_axis(name, a, axes, dim)
@@ -407,7 +401,10 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     if not input.ndim:
         return _RETURN_TYPES["sort"](METHODS["clone"](input), wrap(np.zeros((), np.int64)))
     places = _order(input._array, axis, descending)
-    return _RETURN_TYPES["sort"](*_at(input, axis, places, True, "sort"))
+    values, indices = _at(input, axis, places, True, "sort")
+    for one in (values, indices):
+        one._array = laid_out_as(input._array, one._array)
+    return _RETURN_TYPES["sort"](values, indices)
 
 
 @operation()
@@ -474,6 +471,18 @@ def unique(
     return found[0] if len(found) == 1 else tuple(found)
 
 
+@operation(method=False)
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Is each entry among those others?"""
+    one, other = (
+        given._array if isinstance(given, Tensor) else np.asarray(given)
+        for given in (elements, test_elements)
+    )
+    return wrap(np.isin(one, other, invert=invert), bool_)
+
+
 # Along an axis, one after the other.
 
 
@@ -487,7 +496,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     def backward(g: Array) -> Sequence[Array]:
         return (np.flip(np.cumsum(np.flip(g, axis), axis), axis) if g.ndim else g,)
 
-    return result(np.cumsum(a, axis) if a.ndim else a, kind, "Cumsum", (input,), backward)
+    numbers = _in_order(np.cumsum(a, axis)) if a.ndim else a
+    return result(numbers, kind, "Cumsum", (input,), backward)
 
 
 @operation()
@@ -496,7 +506,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     axis = axis_of(dim, input.ndim)
     kind = as_dtype(dtype, int64 if input._dtype.category < 2 else input._dtype)
     a = converted(input._array, kind)
-    numbers = np.cumprod(a, axis) if a.ndim else a
+    numbers = _in_order(np.cumprod(a, axis)) if a.ndim else a
 
     def backward(g: Array) -> Sequence[Array]:
         lines, sent = np.moveaxis(a, axis, -1), np.moveaxis(g, axis, -1)
@@ -516,7 +526,10 @@ def _running_extreme(name: str, numpys: Any) -> None:
         running = numpys.accumulate(a, axis)
         here = np.arange(a.shape[axis]).reshape([-1 if k == axis else 1 for k in range(a.ndim)])
         places = np.maximum.accumulate(np.where(a == running, here, 0), axis)
-        return _RETURN_TYPES[name](*_at(input, axis, places, True, name))
+        found = _at(input, axis, places, True, name)
+        for one in found:
+            one._array = _in_order(one._array)
+        return _RETURN_TYPES[name](*found)
 
     operation(name)(_named(function, name))
 
@@ -615,7 +628,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithms of the running sums of the exponentials."""
     axis = axis_of(dim, input.ndim)
     a = input._array
-    numbers = np.logaddexp.accumulate(a, axis)
+    numbers = _in_order(np.logaddexp.accumulate(a, axis))
 
     def backward(g: Array) -> Sequence[Array]:
         lines, sums, sent = (np.moveaxis(one, axis, -1) for one in (a, numbers, g))

@@ -1,7 +1,7 @@
 """The same numbers in another shape, and several tensors joined or one taken apart."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,13 @@ def sizes_of(name: str, given: Sequence[Any], argument: str = "size") -> tuple[i
     for place, size in enumerate(given[0] if one_tuple else given):
         number = getattr(size, "__index__", None)
         if number is None or (isinstance(size, Tensor) and size.ndim):
+            if place and isinstance(size, (float, Tensor)):
+                raise torch_error(
+                    TypeError,
+                    f"{name}(): argument '{argument}' failed to unpack the object at pos "
+                    f'{place + 1} with error "type must be tuple of ints,but got '
+                    f'{type(size).__name__}"',
+                )
             what = (
                 f"tuple of ints, but found element of type {type(size).__name__} at pos {place}"
                 if one_tuple or place
@@ -91,13 +98,13 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
 
 @operation("view", function=False)
-def viewed(self: Tensor, *shape: Any) -> Tensor:
+def viewed(self: Tensor, *size: Any) -> Tensor:
     """The same memory in another shape."""
-    if len(shape) == 1 and isinstance(shape[0], dtype):
-        made = wrap(self._array.view(shape[0].storage), shape[0])
+    if len(size) == 1 and isinstance(size[0], dtype):
+        made = wrap(self._array.view(size[0].storage), size[0])
         made._memory = self._memory
         return made
-    return _reshaped(self, _complete(sizes_of("view", shape), self._array.size), must_share=True)
+    return _reshaped(self, _complete(sizes_of("view", size), self._array.size), must_share=True)
 
 
 @operation(function=False)
@@ -394,8 +401,17 @@ def flipud(input: Tensor) -> Tensor:
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """A quarter turn, `k` times."""
     a, b = dims
-    numbers = np.rot90(input._array, k, (a, b)).copy()
+    numbers = _turned(input._array, k % 4, axis_of(a, input.ndim), axis_of(b, input.ndim))
     return result(numbers, input._dtype, "Rot90", (input,), lambda g: (np.rot90(g, -k, (a, b)),))
+
+
+def _turned(array: Array, k: int, a: int, b: int) -> Array:
+    """As PyTorch does it: turned around, and then two axes exchanged."""
+    if k == 0:
+        return array.copy()
+    around = ((), (b,), (a, b), (a,))[k]
+    flipped = np.flip(array, around).copy(order="K")
+    return np.swapaxes(flipped, a, b) if k % 2 else flipped
 
 
 @operation()
@@ -415,9 +431,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         moves = tuple(sign * step for step in steps)
         return np.roll(array, moves[0], None) if axes is None else np.roll(array, moves, axes)
 
-    return result(
-        rolled(input._array, 1), input._dtype, "Roll", (input,), lambda g: (rolled(g, -1),)
-    )
+    numbers = np.asarray(rolled(input._array, 1), order="C")
+    return result(numbers, input._dtype, "Roll", (input,), lambda g: (rolled(g, -1),))
 
 
 # Joining.
@@ -426,7 +441,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 @operation("cat", "concat", "concatenate", method=False)
 def cat(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors joined along an axis that they have."""
-    listed = _all_tensors(tensors)
+    listed = _all_tensors("cat", tensors)
     if not listed:
         raise torch_error(ValueError, "torch.cat(): expected a non-empty list of Tensors")
     for place, one in enumerate(listed):
@@ -461,11 +476,11 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     )
 
 
-def _all_tensors(tensors: Any) -> list[Tensor]:
-    if isinstance(tensors, Tensor) or not isinstance(tensors, Iterable):
+def _all_tensors(name: str, tensors: Any) -> list[Tensor]:
+    if not isinstance(tensors, (tuple, list)):
         raise torch_error(
             TypeError,
-            "argument 'tensors' (position 1) must be tuple of Tensors, not "
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
             f"{type(tensors).__name__}",
         )
     listed = list(tensors)
@@ -481,7 +496,7 @@ def _all_tensors(tensors: Any) -> list[Tensor]:
 @operation(method=False)
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors of one shape laid along a new axis."""
-    listed = _all_tensors(tensors)
+    listed = _all_tensors("stack", tensors)
     if not listed:
         raise torch_error(RuntimeError, "stack expects a non-empty TensorList")
     shape = listed[0]._array.shape
@@ -499,21 +514,46 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 @operation(method=False)
 def hstack(tensors: Any) -> Tensor:
     """Joined along the second axis; vectors along their one."""
-    listed = [one if one.ndim else _reshaped(one, (1,)) for one in _all_tensors(tensors)]
+    listed = [one if one.ndim else _reshaped(one, (1,)) for one in _all_tensors("hstack", tensors)]
     return cat(listed, 0 if listed and listed[0].ndim == 1 else 1)
 
 
 @operation(method=False)
 def vstack(tensors: Any) -> Tensor:
     """Joined along the first axis; vectors are rows."""
-    return cat([_at_least(one, 2) for one in _all_tensors(tensors)], 0)
+    return cat([_at_least(one, 2) for one in _all_tensors("vstack", tensors)], 0)
+
+
+@operation(method=False)
+def dstack(tensors: Any) -> Tensor:
+    """Joined along the third axis, which they get where they have none."""
+    listed = [_at_least(one, 2) for one in _all_tensors("dstack", tensors)]
+    return cat([unsqueeze(one, 2) if one.ndim == 2 else one for one in listed], 2)
+
+
+@operation(method=False)
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All pairs, triples, ... of entries of vectors, one a row."""
+    for one in tensors:
+        if one.ndim != 1:
+            raise torch_error(
+                RuntimeError, f"Expect a 1D vector, but got shape {list(one._array.shape)}"
+            )
+    if len(tensors) == 1:
+        return tensors[0]  # type: ignore[no-any-return]
+    grids = meshgrid(*tensors)
+    return stack([_reshaped(one, (one._array.size,)) for one in grids], 1)
 
 
 @operation(method=False)
 def column_stack(tensors: Any) -> Tensor:
     """Joined along the second axis; vectors are columns."""
     return cat(
-        [one if one.ndim > 1 else _reshaped(one, (-1, 1)) for one in _all_tensors(tensors)], 1
+        [
+            one if one.ndim > 1 else _reshaped(one, (-1, 1))
+            for one in _all_tensors("column_stack", tensors)
+        ],
+        1,
     )
 
 
@@ -554,7 +594,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 # Taking apart.
 
 
-@operation()
+@operation(method=False)
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of one length, or of the lengths that are listed."""
     axis = axis_of(dim, input.ndim)
@@ -586,6 +626,11 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     return tuple(
         narrow(input, axis, int(start), size) for start, size in zip(starts, sizes, strict=False)
     )
+
+
+@operation("split", function=False)
+def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    return split(self, split_size, dim)  # type: ignore[no-any-return]
 
 
 @operation()
@@ -682,23 +727,36 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 def _triangle(name: str) -> None:
+    operation(name, method=False)(_triangle_at(name, 2))
+    operation(name, function=False)(_triangle_at(name, 1))
+
+
+def _triangle_at(name: str, position: int) -> Callable[..., Tensor]:
+    """position: which argument the diagonal is."""
     numpys = getattr(np, name)
 
-    def function(input: Tensor, diagonal: int = 0) -> Tensor:
-        if not isinstance(diagonal, (int, np.integer)):
+    def function(input: Tensor, diagonal: Any = 0) -> Tensor:
+        offset = _whole(diagonal)
+        if offset is None:
             raise torch_error(
                 TypeError,
-                f"{name}(): argument 'diagonal' (position 1) must be int, not "
+                f"{name}(): argument 'diagonal' (position {position}) must be int, not "
                 f"{type(diagonal).__name__}",
             )
         if input.ndim < 2:
             raise torch_error(RuntimeError, f"{name}: input tensor must have at least 2 dimensions")
-        numbers = numpys(input._array, diagonal)
-        return result(
-            numbers, input._dtype, name.title(), (input,), lambda g: (numpys(g, diagonal),)
-        )
+        numbers = numpys(input._array, offset)
+        return result(numbers, input._dtype, name.title(), (input,), lambda g: (numpys(g, offset),))
 
-    operation(name)(function)
+    return function
+
+
+def _whole(given: Any) -> int | None:
+    """A whole number, also as a tensor of one; None where it is none."""
+    if isinstance(given, Tensor) and given._array.size == 1 and given._dtype.category == 1:
+        return int(given._array.item())
+    whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+    return int(given) if whole else None
 
 
 _triangle("tril")
@@ -759,6 +817,12 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if input.ndim != 2:
         raise torch_error(RuntimeError, f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     return _diagonal_copied(input, diagonal)
+
+
+@operation()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix of zeros with all entries on its diagonal."""
+    return diag_embed(_reshaped(input, (input._array.size,)), offset)
 
 
 def _diagonal_copied(input: Tensor, offset: int) -> Tensor:

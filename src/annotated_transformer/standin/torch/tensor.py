@@ -20,7 +20,12 @@ from .operations import TensorKind, observed
 Operand = Any  # a tensor or one of Python's numbers
 
 
-class Tensor(TensorKind):
+class _Kind(type):
+    def __getattr__(cls, name: str) -> Any:
+        raise absent.of_class(cls, name, "Tensor", absent.OF_TENSOR)
+
+
+class Tensor(TensorKind, metaclass=_Kind):
     """Numbers of one dtype along any number of axes."""
 
     __module__ = "torch"
@@ -64,10 +69,17 @@ class Tensor(TensorKind):
         if isinstance(data[0], int):
             return wrap(np.zeros(data, np.float32))
         given = data[0]
-        numbers = given._array if isinstance(given, Tensor) else np.array(given)
-        if numbers.dtype.kind not in "biuf":
-            raise NotInThisPage("this use of torch.Tensor()")
-        return wrap(np.array(numbers, np.float32), float32)
+        if isinstance(given, Tensor) and len(data) == 1:
+            return view(given._array, given, "Alias", lambda g: (g,))
+        if isinstance(given, Size) and len(data) == 1:
+            return wrap(np.zeros(given, np.float32))
+        if not isinstance(given, (list, tuple, np.ndarray)) or len(data) > 1:
+            raise torch_error(
+                TypeError, f"new(): data must be a sequence (got {type(given).__name__})"
+            )
+        from .creation import tensor
+
+        return tensor(given, dtype=float32)  # type: ignore[no-any-return]
 
     def __init_subclass__(cls, **_: Any) -> None:
         if cls.__module__ != "torch.nn.parameter":
@@ -230,6 +242,14 @@ def wrap(array: Any, kind: dtype | None = None) -> Tensor:
     tensor: Tensor = object.__new__(Tensor)
     fill_in(tensor, array.astype(kind.storage, copy=False), kind)
     return tensor
+
+
+def laid_out_as(model: Array, numbers: Array) -> Array:
+    """The numbers in a memory with the axes in the same order as another array's."""
+    overlaps = any(n > 1 and not step for n, step in zip(model.shape, model.strides, strict=True))
+    made = np.empty_like(model, dtype=numbers.dtype, order="C" if overlaps else "K")
+    made[...] = numbers
+    return made
 
 
 def edge_to(tensor: Any) -> Edge | None:

@@ -11,11 +11,23 @@ from ..graph import Edge, run_backward
 from ..graph import enable_grad as enable_grad
 from ..graph import no_grad as no_grad
 from ..graph import set_grad_enabled as set_grad_enabled
-from ..operations import observed, operation
+from ..operations import METHODS, observed, operation
 from ..tensor import Tensor, edge_to, wrap
 from .function import Function as Function
 
 __getattr__ = absent.attribute_of("torch.autograd", absent.OF_AUTOGRAD)
+
+
+class _KindOfVariable(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_KindOfVariable):
+    """What tensors with gradients were called before PyTorch 0.4."""
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False) -> Any:
+        return METHODS["detach"](data).requires_grad_(requires_grad)
 
 
 def _tensors(given: Any) -> list[Any]:

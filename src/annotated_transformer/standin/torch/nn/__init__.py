@@ -10,9 +10,12 @@ from .layers import GELU as GELU
 from .layers import CrossEntropyLoss as CrossEntropyLoss
 from .layers import Dropout as Dropout
 from .layers import Embedding as Embedding
+from .layers import Flatten as Flatten
 from .layers import Identity as Identity
 from .layers import KLDivLoss as KLDivLoss
+from .layers import L1Loss as L1Loss
 from .layers import LayerNorm as LayerNorm
+from .layers import LeakyReLU as LeakyReLU
 from .layers import Linear as Linear
 from .layers import LogSoftmax as LogSoftmax
 from .layers import ModuleDict as ModuleDict

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import absent
-from ..dtypes import Array, bool_, int64
+from ..dtypes import Array, bool_, float32, float64, int64, uint8
 from ..errors import NotInThisPage, torch_error
 from ..indexing import gather
 from ..operations import FUNCTIONS, METHODS, operation
@@ -19,7 +19,7 @@ from ..reductions import log_softmax as _log_softmax
 from ..reductions import mean, norm, total
 from ..reductions import softmax as _softmax
 from ..shapes import movedim, narrow, ordered, split, transpose, unsqueeze
-from ..tensor import Tensor, result, wrap
+from ..tensor import Tensor, laid_out_as, result, wrap
 
 __getattr__ = absent.attribute_of("torch.nn.functional", absent.OF_FUNCTIONAL)
 
@@ -318,7 +318,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = int(numbers.max()) + 1
     elif numbers.size and numbers.max() >= num_classes:
         raise torch_error(RuntimeError, "Class values must be smaller than num_classes.")
-    return wrap((numbers[..., None] == np.arange(num_classes)).astype(np.int64))
+    places = np.ascontiguousarray(numbers).reshape(*numbers.shape, 1)
+    return wrap((places == np.arange(num_classes)).astype(np.int64))
 
 
 @_function
@@ -343,7 +344,7 @@ def layer_norm(
             RuntimeError,
             f"expected scalar type {input._dtype.type_name} but found {bias._dtype.type_name}",
         )
-    a = input._array
+    a = np.ascontiguousarray(input._array)
     axes = tuple(range(-len(shape), 0))
     apart = a - a.mean(axes, keepdims=True)
     root = np.sqrt((apart * apart).mean(axes, keepdims=True) + np.asarray(eps, a.dtype))
@@ -450,6 +451,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         slice(before, before + length)
         for (before, _), length in zip(widths, input._array.shape, strict=True)
     )
+    numbers = np.asarray(numbers, order="C")
     return result(numbers, input._dtype, "ConstantPadNd", (input,), lambda g: (g[inside],))
 
 
@@ -491,7 +493,9 @@ def scaled_dot_product_attention(
         if attn_mask._dtype is bool_:
             nothing = wrap(np.asarray(-np.inf, scores._array.dtype))
             scores = scores + where(attn_mask, 0.0, nothing)
-        elif attn_mask._dtype is not query._dtype and attn_mask._dtype.category == 2:
+        elif attn_mask._dtype is float32 and kinds[0] is float64:
+            scores = scores + attn_mask
+        elif attn_mask._dtype is float32 and kinds[0] is not float32:
             raise NotInThisPage("a mask of another floating dtype")
         elif attn_mask._dtype is not query._dtype:
             raise torch_error(
@@ -504,7 +508,22 @@ def scaled_dot_product_attention(
             scores = scores + attn_mask
     empty = wrap(np.isneginf(scores._array).all(-1, keepdims=True))
     weights = masked_fill(_softmax(masked_fill(scores, empty, 0.0), -1), empty, 0.0)
-    return matmul(dropout(weights, dropout_p), value)
+    mixed: Tensor = matmul(dropout(weights, dropout_p), value)
+    masked_by_learned = attn_mask is not None and attn_mask.requires_grad
+    if not dropout_p and not masked_by_learned and _all_at_once(query, key, value):
+        mixed._array = laid_out_as(query._array, mixed._array)
+    return mixed
+
+
+def _all_at_once(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Does PyTorch take its one kernel for attention? Its output lies in memory as the query."""
+    three = (query, key, value)
+    return (
+        all(one.ndim == 4 and one.numel() for one in three)
+        and all(one.stride(-1) == 1 for one in three)
+        and len({one.shape[0] for one in three}) == len({one.shape[3] for one in three}) == 1
+        and len({one.shape[1] for one in three}) == 1
+    )
 
 
 # Losses.
@@ -532,7 +551,7 @@ def nll_loss(
     classes = movedim(input, axis, -1)
     _check_targets(input, target, classes)
     kept = target._array != ignore_index
-    places = np.where(kept, target._array, 0)
+    places = np.where(kept, target._array, 0).astype(np.int64, copy=False)
     wrong = places[(places < 0) | (places >= classes.shape[-1])]
     if wrong.size:
         raise torch_error(IndexError, f"Target {wrong[0]} is out of bounds.")
@@ -550,22 +569,27 @@ def nll_loss(
 
 
 def _check_targets(input: Tensor, target: Tensor, classes: Tensor) -> None:
-    if target._dtype is not int64:
+    fits = tuple(classes.shape[:-1]) == tuple(target.shape)
+    if input.ndim == 1 and tuple(target.shape) == (1,):
+        raise NotInThisPage("one target in a list for logits without rows")
+    if not fits and target.ndim and input.shape[0] != target.shape[0]:
         raise torch_error(
-            RuntimeError, f"expected scalar type Long but found {target._dtype.type_name}"
+            ValueError,
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+            f"({target.shape[0]}).",
         )
-    if tuple(classes.shape[:-1]) == tuple(target.shape):
-        return
-    if input.ndim > 2 or not target.ndim or input.shape[0] == target.shape[0]:
+    if target._dtype not in (int64, uint8):
+        raise torch_error(
+            RuntimeError,
+            f"expected target dtype to be Long or Byte, but got {target._dtype.type_name}",
+        )
+    if target._dtype is uint8 and input.ndim > 2:
+        raise torch_error(RuntimeError, "expected scalar type Long but found Byte")
+    if not fits:
         expected = [input.shape[0], *input.shape[2:]]
         raise torch_error(
             RuntimeError, f"Expected target size {expected}, got {list(target.shape)}"
         )
-    raise torch_error(
-        ValueError,
-        f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-        f"({target.shape[0]}).",
-    )
 
 
 @_function
@@ -581,9 +605,12 @@ def cross_entropy(
     """`nll_loss` of the log softmax of logits, whose classes are on axis 1."""
     axis = 1 if input.ndim > 1 else 0
     logarithms = _log_softmax(input, axis)
-    if target._dtype.category >= 2:
-        if label_smoothing or weight is not None:
-            raise NotInThisPage("cross_entropy() with probabilities and more")
+    if target.shape == input.shape:
+        _check_probabilities(target, ignore_index)
+        if weight is not None:
+            raise NotInThisPage("cross_entropy() with probabilities and weights")
+        if label_smoothing:
+            target = target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
         losses = -total(logarithms * target, axis)
         if reduction == "mean":
             return total(losses) / (losses._array.size if input.ndim > 1 else 1)
@@ -599,6 +626,17 @@ def cross_entropy(
     even = total(spread) / count if reduction == "mean" else _reduced(spread, reduction)
     share = label_smoothing / input.shape[axis]
     return plain * (1 - label_smoothing) + even * share  # type: ignore[no-any-return]
+
+
+def _check_probabilities(target: Tensor, ignore_index: int) -> None:
+    if target._dtype.category < 2:
+        raise torch_error(
+            RuntimeError,
+            "Expected floating point type for target with class probabilities, got "
+            f"{target._dtype.type_name}",
+        )
+    if ignore_index >= 0:
+        raise torch_error(RuntimeError, "ignore_index is not supported for floating point target")
 
 
 @_function
@@ -634,3 +672,36 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """The cross-entropy of yes and no, from a logit."""
     return _reduced(input * (1 - target) - logsigmoid(input), reduction)
+
+
+@_function
+def binary_cross_entropy(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """The cross-entropy of yes and no, from a probability."""
+    if tuple(input.shape) != tuple(target.shape):
+        raise torch_error(
+            ValueError,
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is deprecated. Please ensure they have the same size.",
+        )
+    if target._dtype is not input._dtype:
+        raise torch_error(
+            RuntimeError,
+            f"Found dtype {target._dtype.type_name} but expected {input._dtype.type_name}",
+        )
+    for name, one in (("target", target), ("input", input)):
+        if ((one._array < 0) | (one._array > 1)).any():
+            raise torch_error(RuntimeError, f"all elements of {name} should be between 0 and 1")
+    if target.requires_grad:
+        raise NotInThisPage("the gradient of a target")
+    return _reduced(_of_yes_and_no(input, target._array), reduction)
+
+
+def _of_yes_and_no(input: Tensor, wanted: Array) -> Tensor:
+    a = input._array
+    yes, no = (np.maximum(np.log(one), -100) for one in (a, 1 - a))
+    losses = (wanted - 1) * no - wanted * yes
+
+    def backward(g: Array) -> Sequence[Array]:
+        return (g * (a - wanted) / np.maximum((1 - a) * a, 1e-12),)
+
+    return result(losses, input._dtype, "BinaryCrossEntropy", (input,), backward, (input,))

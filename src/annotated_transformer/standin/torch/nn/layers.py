@@ -1,11 +1,13 @@
 """The layers: modules whose `forward` is a function of `functional`."""
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from ..creation import full
 from ..dtypes import as_dtype, get_default_dtype
+from ..errors import NotInThisPage
 from ..graph import no_grad
 from ..operations import FUNCTIONS, METHODS
 from ..tensor import Tensor
@@ -53,6 +55,8 @@ class Linear(Module):
 class Embedding(Module):
     """Rows of a table."""
 
+    max_norm, norm_type, scale_grad_by_freq, sparse = None, 2.0, False, False
+
     def __init__(
         self,
         num_embeddings: int,
@@ -71,6 +75,17 @@ class Embedding(Module):
         self.weight = _parameter((num_embeddings, embedding_dim), 0.0, dtype, device)
         self.reset_parameters()
 
+    @classmethod
+    def from_pretrained(
+        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None
+    ) -> "Embedding":
+        """A table that is there already; by default it is not learned."""
+        if embeddings.ndim != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        made = cls(embeddings.shape[0], embeddings.shape[1], padding_idx)
+        made.weight = Parameter(embeddings, not freeze)
+        return made
+
     def reset_parameters(self) -> None:
         with no_grad():
             METHODS["normal_"](self.weight)
@@ -86,6 +101,12 @@ class Embedding(Module):
 
 def _shape(given: Any) -> tuple[int, ...]:
     return (given,) if isinstance(given, int) else tuple(given)
+
+
+def _fill(parameter: Any, value: float) -> None:
+    if parameter is not None:
+        with no_grad():
+            METHODS["fill_"](parameter, value)
 
 
 class LayerNorm(Module):
@@ -107,11 +128,16 @@ class LayerNorm(Module):
         self.weight = _parameter(shape, 1.0, dtype, device) if elementwise_affine else None
         self.bias = _parameter(shape, 0.0, dtype, device) if elementwise_affine and bias else None
 
+    def reset_parameters(self) -> None:
+        _fill(self.weight, 1.0)
+        _fill(self.bias, 0.0)
+
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)  # type: ignore[no-any-return]
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}"
+        affine = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        return f"{self.normalized_shape}, eps={self.eps}, {affine}"
 
 
 class RMSNorm(Module):
@@ -127,12 +153,20 @@ class RMSNorm(Module):
     ) -> None:
         super().__init__()
         self.normalized_shape, self.eps = _shape(normalized_shape), eps
+        self.elementwise_affine = elementwise_affine
         self.weight = (
             _parameter(self.normalized_shape, 1.0, dtype, device) if elementwise_affine else None
         )
 
+    def reset_parameters(self) -> None:
+        _fill(self.weight, 1.0)
+
     def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)  # type: ignore[no-any-return]
+
+    def extra_repr(self) -> str:
+        affine = f"elementwise_affine={self.elementwise_affine}"
+        return f"{self.normalized_shape}, eps={self.eps}, {affine}"
 
 
 class Dropout(Module):
@@ -158,30 +192,61 @@ class Identity(Module):
         return input
 
 
-class _Activation(Module):
-    """A function of `functional` as a layer, with the same options."""
+class _WithOptions(Module):
+    """A function of `functional` as a layer: its options are attributes, in PyTorch's order."""
 
     function: str
+    options: ClassVar[dict[str, Any]] = {}
+    shown: tuple[str, ...] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        self.args, self.kwargs = args, kwargs
+        given = {**dict(zip(self.options, args, strict=False)), **kwargs}
+        if len(args) > len(self.options) or set(given) - set(self.options):
+            raise NotInThisPage(f"this use of nn.{type(self).__name__}()")
+        for name, value in {**self.options, **given}.items():
+            setattr(self, name, value)
 
+    def _chosen(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.options}
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.shown)
+
+
+class _Activation(_WithOptions):
     def forward(self, input: Tensor) -> Tensor:
         called = getattr(F, self.function, None) or FUNCTIONS[self.function]
-        return called(input, *self.args, **self.kwargs)  # type: ignore[no-any-return]
+        return called(input, **self._chosen())  # type: ignore[no-any-return]
 
 
-class ReLU(_Activation):
+class _InPlace(_Activation):
+    options: ClassVar[dict[str, Any]] = {"inplace": False}
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class ReLU(_InPlace):
     function = "relu"
 
 
-class SiLU(_Activation):
+class SiLU(_InPlace):
     function = "silu"
+
+
+class LeakyReLU(_Activation):
+    function = "leaky_relu"
+    options: ClassVar[dict[str, Any]] = {"negative_slope": 0.01, "inplace": False}
+
+    def extra_repr(self) -> str:
+        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
 
 
 class GELU(_Activation):
     function = "gelu"
+    options: ClassVar[dict[str, Any]] = {"approximate": "none"}
+    shown = ("approximate",)
 
 
 class Tanh(_Activation):
@@ -194,89 +259,174 @@ class Sigmoid(_Activation):
 
 class Softmax(_Activation):
     function = "softmax"
+    options: ClassVar[dict[str, Any]] = {"dim": None}
+    shown = ("dim",)
 
 
 class LogSoftmax(_Activation):
     function = "log_softmax"
+    options: ClassVar[dict[str, Any]] = {"dim": None}
+    shown = ("dim",)
 
 
-class _Loss(Module):
-    """A loss as a layer."""
+class Flatten(_Activation):
+    """Several neighbouring axes as one, by default all but the first."""
 
-    function: str
+    function = "flatten"
+    options: ClassVar[dict[str, Any]] = {"start_dim": 1, "end_dim": -1}
+    shown = ("start_dim", "end_dim")
 
+
+_OLD: dict[str, Any] = {"size_average": None, "reduce": None}  # what `reduction` was called
+
+
+class _Loss(_WithOptions):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__()
-        self.args, self.kwargs = args, kwargs
+        super().__init__(*args, **kwargs)
+        if any(getattr(self, name) is not None for name in _OLD):
+            raise NotInThisPage("size_average and reduce of a loss")
+        for name in _OLD:
+            delattr(self, name)
+
+    def _chosen(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.options if name not in _OLD}
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return getattr(F, self.function)(input, target, *self.args, **self.kwargs)  # type: ignore[no-any-return]
+        return getattr(F, self.function)(input, target, **self._chosen())  # type: ignore[no-any-return]
 
 
 class CrossEntropyLoss(_Loss):
     function = "cross_entropy"
+    options: ClassVar[dict[str, Any]] = {
+        **{"weight": None, "size_average": None, "ignore_index": -100, "reduce": None},
+        **{"reduction": "mean", "label_smoothing": 0.0},
+    }
 
 
 class NLLLoss(_Loss):
     function = "nll_loss"
+    options: ClassVar[dict[str, Any]] = {
+        **{"weight": None, "size_average": None, "ignore_index": -100, "reduce": None},
+        "reduction": "mean",
+    }
 
 
 class KLDivLoss(_Loss):
     function = "kl_div"
+    options: ClassVar[dict[str, Any]] = {**_OLD, "reduction": "mean", "log_target": False}
 
 
 class MSELoss(_Loss):
     function = "mse_loss"
+    options: ClassVar[dict[str, Any]] = {**_OLD, "reduction": "mean"}
 
 
-class Sequential(Module):
-    """Modules one after the other."""
+class L1Loss(_Loss):
+    function = "l1_loss"
+    options: ClassVar[dict[str, Any]] = {**_OLD, "reduction": "mean"}
 
-    def __init__(self, *modules: Module) -> None:
-        super().__init__()
+
+class _Listed(Module):
+    """Modules by their numbers."""
+
+    def _put(self, modules: Iterable[Module]) -> None:
+        vars(self)["_modules"].clear()
         for place, module in enumerate(modules):
             self.add_module(str(place), module)
 
-    def forward(self, input: Any) -> Any:
-        for module in self.children():
-            input = module(input)
-        return input
+    def _place(self, place: int) -> int:
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"index {place} is out of range")
+        return place % len(self)
 
-    def __iter__(self) -> Iterator[Module]:
-        return self.children()
-
-    def __len__(self) -> int:
-        return len(list(self.children()))
-
-    def __getitem__(self, place: int) -> Module:
-        return list(self.children())[place]
-
-
-class ModuleList(Module):
-    """Modules in a list."""
-
-    def __init__(self, modules: Iterable[Module] = ()) -> None:
-        super().__init__()
-        self.extend(modules)
-
-    def append(self, module: Module) -> "ModuleList":
+    def append(self, module: Module) -> Self:
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, modules: Iterable[Module]) -> "ModuleList":
+    def extend(self, modules: Iterable[Module]) -> Self:
         for module in modules:
             self.append(module)
         return self
 
+    def pop(self, key: int) -> Module:
+        module: Module = self[key]
+        del self[key]
+        return module
+
     def __iter__(self) -> Iterator[Module]:
-        return self.children()
+        return iter(vars(self)["_modules"].values())
 
     def __len__(self) -> int:
-        return len(list(self.children()))
+        return len(vars(self)["_modules"])
 
     def __getitem__(self, place: Any) -> Any:
-        found = list(self.children())[place]
-        return ModuleList(found) if isinstance(place, slice) else found
+        return list(self)[self._place(place)]
+
+    def __setitem__(self, place: int, module: Module) -> None:
+        self.add_module(list(vars(self)["_modules"])[self._place(place)], module)
+
+    def __delitem__(self, place: Any) -> None:
+        kept = list(self)
+        del kept[place if isinstance(place, slice) else self._place(place)]
+        self._put(kept)
+
+
+class Sequential(_Listed):
+    """Modules one after the other."""
+
+    def __init__(self, *modules: Any) -> None:
+        super().__init__()
+        if len(modules) == 1 and isinstance(modules[0], OrderedDict):
+            for name, module in modules[0].items():
+                self.add_module(name, module)
+        else:
+            self._put(modules)
+
+    def forward(self, input: Any) -> Any:
+        for module in self:
+            input = module(input)
+        return input
+
+    def insert(self, index: int, module: Module) -> "Sequential":
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        kept = list(self)
+        kept.insert(index + len(kept) if index < 0 else index, module)
+        self._put(kept)
+        return self
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return Sequential(OrderedDict(list(vars(self)["_modules"].items())[place]))
+        return super().__getitem__(place)
+
+
+class ModuleList(_Listed):
+    """Modules in a list."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        self.extend(modules or ())
+
+    def insert(self, index: int, module: Module) -> None:
+        kept = list(self)
+        kept.insert(index, module)
+        self._put(kept)
+
+    def __iadd__(self, modules: Iterable[Module]) -> "ModuleList":
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> "ModuleList":
+        return ModuleList([*self, *other])
+
+    def __getitem__(self, place: Any) -> Any:
+        return (
+            ModuleList(list(self)[place])
+            if isinstance(place, slice)
+            else super().__getitem__(place)
+        )
 
 
 class ModuleDict(Module):
@@ -284,14 +434,28 @@ class ModuleDict(Module):
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        for name, module in dict(modules or {}).items():
+        self.update(modules or {})
+
+    def update(self, modules: Any) -> None:
+        for name, module in dict(modules).items():
             self.add_module(name, module)
 
+    def pop(self, key: str) -> Module:
+        module: Module = self[key]
+        del self[key]
+        return module
+
+    def clear(self) -> None:
+        vars(self)["_modules"].clear()
+
     def __getitem__(self, name: str) -> Any:
-        return dict(self.named_children())[name]
+        return vars(self)["_modules"][name]
 
     def __setitem__(self, name: str, module: Module) -> None:
         self.add_module(name, module)
+
+    def __delitem__(self, name: str) -> None:
+        del vars(self)["_modules"][name]
 
     def __contains__(self, name: str) -> bool:
         return name in dict(self.named_children())

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import absent
+from ..arguments import must_be_bool
 from ..errors import NotInThisPage, torch_error
 from ..graph import no_grad
 from ..operations import METHODS
@@ -19,6 +20,9 @@ class Parameter(Tensor):
     __module__ = "torch.nn.parameter"
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> "Parameter":
+        if type(requires_grad) is not bool:
+            said = "_make_subclass(): argument 'require_grad' (position 3)"
+            raise must_be_bool(said, requires_grad)
         made: Parameter = object.__new__(cls)
         given = Tensor() if data is None else data
         fill_in(made, given._array, given._dtype)
@@ -36,7 +40,12 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{Tensor.__repr__(self)}"
 
 
-class Module:
+class _Kind(type):
+    def __getattr__(cls, name: str) -> Any:
+        raise absent.of_class(cls, name, f"nn.{cls.__name__}", absent.OF_MODULE)
+
+
+class Module(metaclass=_Kind):
     """The base of all layers. A subclass sets its parts in `__init__` and defines `forward`."""
 
     __module__ = "torch.nn.modules.module"
@@ -78,8 +87,10 @@ class Module:
         for place in _PLACES:
             if name in held.get(place, ()):
                 return held[place][name]
-        if name in absent.OF_MODULE:
-            raise NotInThisPage(f"nn.Module.{name}")
+        if name in absent.OF_MODULE or any(
+            name in absent.OF_LAYERS.get(kind.__name__, ()) for kind in type(self).__mro__
+        ):
+            raise NotInThisPage(f"nn.{type(self).__name__}.{name}")
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
@@ -115,6 +126,10 @@ class Module:
 
     def add_module(self, name: str, module: "Module | None") -> None:
         """A module by its name."""
+        if module is not None and not isinstance(module, Module):
+            kind = type(module)
+            name = f"{kind.__module__}.{kind.__name__}".removeprefix("builtins.")
+            raise TypeError(f"{name} is not a Module subclass")
         vars(self)["_modules"][name] = module
 
     register_module = add_module
@@ -207,6 +222,8 @@ class Module:
 
     def train(self, mode: bool = True) -> "Module":
         """As in training (dropout on), or as in use."""
+        if type(mode) is not bool:
+            raise torch_error(ValueError, "training mode is expected to be boolean")
         for module in self.modules():
             object.__setattr__(module, "training", mode)
         return self
@@ -216,7 +233,7 @@ class Module:
 
     def requires_grad_(self, requires_grad: bool = True) -> "Module":
         for parameter in self.parameters():
-            parameter.requires_grad = requires_grad
+            METHODS["requires_grad_"](parameter, requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
