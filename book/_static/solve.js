@@ -90,11 +90,11 @@ globalThis.BookSolve = (function () {
           how(what);
         };
         const fails = (error) => { this.stop(); end(reject, error); };
-        const wrong = (sentence) => {
+        const ended = (state, said, sentence) => {
           this.stop();
-          end(resolve, { state: "wrong", markup: card(name, "not yet right", sentence, this.about.style), mistakes: [] });
+          end(resolve, { state, markup: card(name, said, sentence, this.about.style), mistakes: [] });
         };
-        const late = () => wrong(`Your code had not returned after ${seconds} seconds. Is there a loop whose end is never reached?`);
+        const late = () => ended("stopped", "stopped", `Your code had not returned after ${seconds} seconds. Is there a loop whose end is never reached? If it only computes much, check it in a notebook: a page is slower.`);
         let patience = 0;
         const waits = { // while one of the two runs
           answer: () => {
@@ -112,7 +112,7 @@ globalThis.BookSolve = (function () {
           else if (data.verdict) {
             if (data.verdict.spent) this.stop(); // the answer has changed what the next one needs
             end(resolve, data.verdict);
-          } else if (turn === "answer") wrong(`Your code ended or crashed Python itself. Very deep recursion does that. ${data.failed.split("\n")[0].slice(0, 200)}`);
+          } else if (turn === "answer") ended("wrong", "not yet right", `Your code ended or crashed Python itself. Very deep recursion does that. ${data.failed.split("\n")[0].slice(0, 200)}`);
           else fails(new Error(data.failed));
         };
         worker.postMessage({ exercise: name, source });

@@ -156,8 +156,8 @@ def test_what_ends_python_costs_the_reader_some_seconds(visit: Visit) -> None:
     assert "passed" in check(page, place)
     write(page, place, "def rms_norm(*_):\n    while True: pass\n")
     begun = time.monotonic()
-    assert "had not returned after 5 seconds" in check(page, place)
-    assert time.monotonic() - begun < 8
+    assert "had not returned after 7 seconds" in check(page, place)
+    assert time.monotonic() - begun < 8 + 2  # the keys and the card included
     write(page, place, RIGHT[LIGHT])
     assert "passed" in check(page, place)
     write(page, place, "import os\ndef rms_norm(*_):\n    os._exit(3)\n")
@@ -169,7 +169,7 @@ def test_what_ends_python_costs_the_reader_some_seconds(visit: Visit) -> None:
     place.get_by_role("button", name="Stop").click()
     expect(status(place)).to_contain_text("Stopped")
     expect(place.locator(".solve-check")).to_be_focused()
-    assert page.evaluate(PROGRESS)[NAME[LIGHT]]["attempts"] == 5  # what was stopped is none
+    assert page.evaluate(PROGRESS)[NAME[LIGHT]]["attempts"] == 4  # what was stopped is none
     wrecking = "import sys\nsys.modules['torch'] = None\nimport linecache\nlinecache.cache = None\n"
     for last in ("", "raise ValueError\n"):
         write(page, place, wrecking + RIGHT[LIGHT] + last)

@@ -43,6 +43,7 @@ from annotated_transformer.exercises.notebooks import function_name
 from annotated_transformer.exercises.reports.card import STYLE, frame, prose, report_card
 
 State = Literal["passed", "wrong", "to do", "does not run", "not here"]
+SECONDS = 7.0  # that an answer may run: a page is slower than a notebook
 Say = Callable[[str], object]
 
 FILE = "<your answer>"  # how a traceback calls what was written
@@ -82,7 +83,7 @@ def begin() -> str:
     """Make this process a page's; as JSON what the page has to know."""
     for name in OF_NOTEBOOKS:  # a page has none of them, and a cell that was copied imports them
         setattr(exercises, name, _nothing)
-    return json.dumps({"seconds": Limits().seconds, "style": STYLE})
+    return json.dumps({"seconds": SECONDS, "style": STYLE})
 
 
 def check_answer(exercise_id: str, source: str, say: Say = lambda _: None) -> str:

@@ -93,8 +93,8 @@ class Packer:
             return self._pack_tensor(value)
         if isinstance(value, _NUMPY_NUMBERS) and type(value).__module__ == "numpy":
             return self.pack(value.item(), depth + 1)
-        if kind is np.ndarray and value.dtype == np.intp:  # in a page of 32 bits, elsewhere of 64
-            value = value.astype(np.int64, copy=False)
+        if kind is np.ndarray and value.dtype.char == np.dtype(np.intp).char:
+            value = value.astype(np.int64, copy=False)  # in a page they have 32 bits
         if kind is np.ndarray and str(value.dtype) in _DTYPE_NAMES.values():
             return self.pack_array(value, str(value.dtype), value.shape, "a NumPy array")
         if isinstance(value, tuple) and issubclass(kind, tuple):  # a named tuple

@@ -48,7 +48,7 @@ bool_ = dtype("bool", "Bool", "bool")
 uint8 = dtype("uint8", "Byte", "unsigned char")
 int8 = dtype("int8", "Char", "signed char")
 int16 = dtype("int16", "Short", "short")
-int32 = dtype("int32", "Int", "int")
+int32 = dtype("int32", "Int", "int", "intc")  # and not NumPy's own, see PLACES
 int64 = dtype("int64", "Long", "long int")
 float16 = dtype("float16", "Half", "c10::Half")
 bfloat16 = dtype("bfloat16", "BFloat16", "c10::BFloat16", "float32")
@@ -62,7 +62,9 @@ ALL = (
 )
 _OF_NUMPY = {one.storage: one for one in ALL if one is not bfloat16}
 _OF_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
-PLACES = np.dtype(np.intp)  # NumPy's own whole numbers: in a page, of 32 bits, int64 elsewhere
+# NumPy's own whole numbers stand for int64. In a page they have 32 bits, as C's int has, and another
+# letter: by it they are told from an int32 of ours.
+PLACES = np.dtype(np.intp)
 _default = [float32]
 
 
@@ -84,7 +86,7 @@ def default_complex() -> dtype:
 
 def dtype_of_array(array: Array) -> dtype:
     """The dtype that a tensor of this array has, or PyTorch's complaint."""
-    if array.dtype == PLACES:
+    if array.dtype.char == PLACES.char:
         return int64
     if array.dtype.kind == "u" and array.dtype.itemsize > 1:
         raise NotInThisPage(f"the dtype torch.{array.dtype}")
@@ -137,7 +139,12 @@ def converted(array: Array, to: dtype) -> Array:
         return array if array.dtype == to.storage else array != 0
     if array.dtype.kind == "c" and to.category != 3:
         array = array.real.copy()
-    return array.astype(to.storage, copy=False)
+    return stored(array, to)
+
+
+def stored(array: Array, kind: dtype) -> Array:
+    """The numbers in the dtype that NumPy keeps them in; the same array where they are."""
+    return array if array.dtype.char == kind.storage.char else array.astype(kind.storage)
 
 
 def _as_bfloat16(array: Array) -> Array:

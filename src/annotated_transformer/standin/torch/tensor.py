@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from . import absent
-from .dtypes import CPU, Array, Size, converted, device, dtype, dtype_of_array, float32
+from .dtypes import CPU, Array, Size, converted, device, dtype, dtype_of_array, float32, stored
 from .errors import NotInThisPage, torch_error
 from .graph import Backward, Edge, Leaf, Memory, Node, Saved, is_grad_enabled
 from .operations import TensorKind, observed
@@ -240,7 +240,7 @@ def wrap(array: Any, kind: dtype | None = None) -> Tensor:
     array = np.asarray(array)
     kind = kind or dtype_of_array(array)
     tensor: Tensor = object.__new__(Tensor)
-    fill_in(tensor, array.astype(kind.storage, copy=False), kind)
+    fill_in(tensor, stored(array, kind), kind)
     return tensor
 
 
