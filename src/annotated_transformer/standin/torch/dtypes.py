@@ -62,8 +62,8 @@ ALL = (
 )
 _OF_NUMPY = {one.storage: one for one in ALL if one is not bfloat16}
 _OF_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
-# NumPy's own whole numbers stand for int64. In a page they have 32 bits, as C's int has, and another
-# letter: by it they are told from an int32 of ours.
+# NumPy's own whole numbers stand for int64. In a page they have 32 bits, as C's int has, but their
+# letter is another one: by it they are told from an int32 of ours.
 PLACES = np.dtype(np.intp)
 _default = [float32]
 
