@@ -137,10 +137,11 @@ def test_what_a_layer_has_is_here_or_known_to_be_missing(name: str) -> None:
     real, own = (getattr(t.nn, name) for t in LIBRARIES.values())
     missing = absent.OF_MODULE | absent.OF_LAYERS.get(name, frozenset())
     for one, other in ((real, own), (real(*LAYERS[name]), own(*LAYERS[name]))):
-        for asked in dir(one):
-            if asked.startswith("_") or asked in missing or asked in dir(other):
-                continue
-            raise AssertionError(asked)
+        names = {asked for asked in dir(one) if not asked.startswith("_")}
+        unknown = names - missing - set(dir(other))
+        # Libraries hang methods of their own on torch's layers, for other tests of this process.
+        modules = {asked: getattr(getattr(one, asked), "__module__", "torch") for asked in unknown}
+        assert not [asked for asked in unknown if modules[asked].startswith("torch")]
     if name != "MultiheadAttention":
         assert repr(real(*LAYERS[name])) == repr(own(*LAYERS[name]))
 
