@@ -80,14 +80,14 @@ def copy() -> None:
 
 def licences() -> str:
     """Whose each library is, and under which licence the pages hand it on."""
+    locked = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     parts = [PYTHON_IN_THE_PAGES]
-    for manifest in sorted(PACKAGES.glob("**/package.json")):
-        about = json.loads(manifest.read_text(encoding="utf-8"))
-        if manifest.parent.parent.name in ("node_modules", about.get("name", "").split("/")[0]):
-            files = sorted(manifest.parent.glob("LICEN[CS]E*"))
-            text = files[0].read_text(encoding="utf-8").strip() if files else ""
-            named = f"{about['name']} {about['version']}, {about.get('license', '')}"
-            parts.append(f"{named}\n{_source_of(about)}\n\n{text}".strip())
+    handed_on = [place for place, one in locked.items() if place and not one.get("dev")]
+    for folder in (ROOT / place for place in sorted(handed_on)):
+        about = json.loads((folder / "package.json").read_text(encoding="utf-8"))
+        texts = [file.read_text(encoding="utf-8") for file in sorted(folder.glob("LICEN[CS]E*"))]
+        named = f"{about['name']} {about['version']}, {about.get('license', '')}"
+        parts.append("\n\n".join([f"{named}\n{_source_of(about)}", *map(str.strip, texts[:1])]))
     return f"\n\n\n{'-' * 80}\n\n".join(parts) + "\n"
 
 

@@ -399,7 +399,7 @@
       const { part, view, found, sentence, translator } = this;
       const isKnown = view.kind === "cross" && sentence?.[1] === found.text;
       part.known.disabled = !isKnown;
-      part.knownLabel.textContent = isKnown ? "Frame what the grammar says belongs together" : "Frame what the grammar says belongs together (where the translation is its own, in translation → source)";
+      part.knownLabel.textContent = `Frame what the grammar says belongs together${isKnown ? "" : " (where the translation is its own, in translation → source)"}`;
       if (!isKnown || !part.known.checked) return null;
       const words = (ids) => translator.vocabulary.wordIndices(ids.slice(0, -1)), told = new Set(sentence[2].map(([i, j]) => `${i},${j}`));
       const ofSource = words(found.source), links = new Set();

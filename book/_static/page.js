@@ -141,7 +141,7 @@
   }
 
   /* An exercise can be solved where it stands. Who has begun one finds it open. */
-  function begun(slot) {
+  function begun(slot) { // under the key of own_progress.js, which is loaded for who has begun one
     try { return localStorage.getItem(`annotated-transformer-answer:${slot}`) !== null; } catch { return false; }
   }
 

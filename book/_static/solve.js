@@ -81,7 +81,7 @@ globalThis.BookSolve = (function () {
     ask(name, source, says) {
       const { worker } = this.current, { seconds } = this.about;
       return new Promise((resolve, reject) => {
-        let timer = 0, turn = "";
+        let timer = 0, patience = 0, turn = "";
         const end = (how, what) => {
           clearTimeout(timer);
           clearTimeout(patience);
@@ -95,7 +95,6 @@ globalThis.BookSolve = (function () {
           end(resolve, { state, markup: card(name, said, sentence, this.about.style), mistakes: [] });
         };
         const late = () => ended("stopped", "stopped", `Your code had not returned after ${seconds} seconds. Is there a loop whose end is never reached? If it only computes much, check it in a notebook: a page is slower.`);
-        let patience = 0;
         const waits = { // while one of the two runs
           answer: () => {
             timer = setTimeout(late, 1000 * seconds);
@@ -233,11 +232,11 @@ globalThis.BookSolve = (function () {
     function onwards() { // after an exercise: why it is so, and the next one
       const places = Array.from(document.querySelectorAll(".cell.tag_exercise"));
       const following = places[places.indexOf(place) + 1]?.closest("section[id]");
-      const link = following
-        ? Object.assign(document.createElement("a"), { href: `#${following.id}`, textContent: following.querySelector(":is(h3, h4)").firstChild.textContent })
-        : Object.assign(document.createElement("a"), { href: `${document.documentElement.dataset.content_root}book/exercises.html`, textContent: "all exercises" });
+      const [href, name] = following
+        ? [`#${following.id}`, following.querySelector(":is(h3, h4)").firstChild.textContent]
+        : [`${document.documentElement.dataset.content_root}book/exercises.html`, "all exercises"];
       const line = plain("p", "", solution ? "Why it is so: press Solution. Next: " : "Next: ");
-      line.append(link);
+      line.append(plain("a", "", name, { href }));
       return line;
     }
 

@@ -3,25 +3,15 @@
 import datetime
 import json
 import random
-import subprocess
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+import page_program
 from annotated_transformer.exercises.learner.records import Record, as_bytes, merge_records, parse
-from front_end import command
+from page_program import STATIC
 
-PROGRAM = Path(__file__).resolve().parents[2] / "book" / "_static" / "own_progress.js"
-ASK = """
-const fs = require("fs");
-const [program, ask] = process.argv.slice(-2);
-(0, eval)(fs.readFileSync(program, "utf8"));
-const given = JSON.parse(fs.readFileSync(0, "utf8"));
-const answer = new Function("progress", "given", ask)(globalThis.OwnProgress, given);
-process.stdout.write(JSON.stringify(answer));
-"""
 FIRST = datetime.date(2026, 2, 20)
 NAMES = ["masks.causal", "attention.softmax", "encoder.layer_norm"]
 MISTAKES = ["overflow", "no-scale", "d_k"]
@@ -29,15 +19,8 @@ MISTAKES = ["overflow", "no-scale", "d_k"]
 
 def ask(question: str, given: Any) -> Any:
     """What the page's program answers; `question` is a function's body, of it and `given`."""
-    done = subprocess.run(
-        [*command("node"), "-e", ASK, str(PROGRAM), question],
-        input=json.dumps(given),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    programs = [STATIC / "own_progress.js"]
+    return page_program.ask(programs, f"const progress = globalThis.OwnProgress; {question}", given)
 
 
 def lives(count: int) -> list[list[tuple[int, bool, list[str]]]]:

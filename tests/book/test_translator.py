@@ -4,9 +4,7 @@ book/_static/translator.js runs in Node here, with the numbers that the site giv
 """
 
 import gzip
-import json
 import random
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +12,16 @@ import pytest
 import torch
 from torch import Tensor
 
+import page_program
 from annotated_transformer.data.grammar import TRAVELLING_SENTENCE, generate_corpus
 from annotated_transformer.evaluation.translation import source_ids, translate_sentences
 from annotated_transformer.inspection import recording_attention
 from annotated_transformer.shipped import load_shipped
 from annotated_transformer.transformer import Transformer, evaluation_mode
-from front_end import command
 from look_inside import numbers_script
+from page_program import STATIC
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
-PROGRAM = BOOK / "_static" / "translator.js"
-ASK = """
-const fs = require("fs");
-const [numbers, program, ask] = process.argv.slice(-3);
-for (const name of [numbers, program]) (0, eval)(fs.readFileSync(name, "utf8"));
-const translator = new BookTranslator.Translator(BOOK_TRANSLATOR);
-const answer = new Function("translator", "given", ask);
-process.stdout.write(JSON.stringify(answer(translator, JSON.parse(fs.readFileSync(0, "utf8")))));
-"""
 TEST = generate_corpus(train=1).splits["test"]
 SPECIAL = [
     "",
@@ -89,15 +79,8 @@ def test_its_size_is_what_the_pages_say(numbers: Path) -> None:
 
 def ask(numbers: Path, question: str, given: Any) -> Any:
     """What the page's translator answers; `question` is a function's body, of it and `given`."""
-    done = subprocess.run(
-        [*command("node"), "-e", ASK, str(numbers), str(PROGRAM), question],
-        input=json.dumps(given),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    begin = "const translator = new BookTranslator.Translator(BOOK_TRANSLATOR); "
+    return page_program.ask([numbers, STATIC / "translator.js"], begin + question, given)
 
 
 def typed(count: int) -> list[str]:

@@ -136,7 +136,7 @@ def test_python_is_loaded_at_the_first_check_and_is_as_large_as_is_said(
         assert not [url for url in asked if "/python/" in url and "sizes.js" not in url]
         assert "not yet right" in check(page, place)
         sizes = page.evaluate("PYTHON_SIZES")
-        parts = [url.rsplit("/", 1)[1].partition(".js?")[0] for url in asked if "/python/" in url]
+        parts = [url.rsplit("/", 1)[1] for url in asked if "/python/" in url]
         assert {*parts} == {"sizes.js", *(f"{name}.js" for name in sizes)}
         assert sum(sizes.values()) < MOST
         assert said is not None
@@ -170,15 +170,23 @@ def test_what_ends_python_costs_the_reader_some_seconds(visit: Visit) -> None:
     expect(status(place)).to_contain_text("Stopped")
     expect(place.locator(".solve-check")).to_be_focused()
     assert page.evaluate(PROGRESS)[NAME[LIGHT]]["attempts"] == 4  # what was stopped is none
+    write(page, place, "from js import fetch\nfetch('https://example.org/')\n" + RIGHT[LIGHT])
+    check(page, place)
+    assert visit.elsewhere == []
+
+
+@pytest.mark.browser
+@pytest.mark.slow  # Python starts three times: half a minute
+@pytest.mark.parametrize("visit", [LIGHT], indirect=True)
+def test_an_answer_that_replaces_modules_spoils_no_other(visit: Visit) -> None:
+    page, place = visit.page, exercise(visit.page)
+    place.locator(".solve-offer button").click()
     wrecking = "import sys\nsys.modules['torch'] = None\nimport linecache\nlinecache.cache = None\n"
     for last in ("", "raise ValueError\n"):
         write(page, place, wrecking + RIGHT[LIGHT] + last)
         check(page, place)
         write(page, place, RIGHT[LIGHT])
         assert "passed" in check(page, place), "the next answer is judged as if there had been none"
-    write(page, place, "from js import fetch\nfetch('https://example.org/')\n" + RIGHT[LIGHT])
-    check(page, place)
-    assert visit.elsewhere == []
 
 
 @pytest.mark.browser

@@ -13,7 +13,7 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from types import FunctionType
 from typing import Any, Literal
@@ -60,7 +60,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 """
-NEEDED = ("torch", "torch.nn", "torch.nn.functional", "numpy", "math", "linecache", __name__)
+_NEEDED = {  # modules that the next answer is judged with
+    name: sys.modules[name]
+    for name in (
+        *("torch", "torch.nn", "torch.nn.functional"),
+        *("numpy", "math", "linecache", __name__),
+    )
+}
 OF_NOTEBOOKS = ("check", "hint", "solution", "progress")  # a cell that was copied may call them
 
 
@@ -165,7 +171,7 @@ def _is_missing(failure: Failure) -> bool:
 
 def _is_spent() -> bool:
     """Has an answer replaced modules, or what tracebacks are quoted from?"""
-    kept = all(sys.modules.get(name) is module for name, module in _MODULES.items())
+    kept = all(sys.modules.get(name) is module for name, module in _NEEDED.items())
     return not (kept and isinstance(linecache.cache, dict))
 
 
@@ -183,8 +189,9 @@ def _does_not_run(exercise: Exercise, error: BaseException) -> Verdict:
         told = prose(str(error))
     else:
         lines = "".join(traceback.format_exception_only(error)).strip()
-        line = next((entry.lineno for entry in _own_lines(error)), None)
-        where = f" Line {line} raised this:" if line else ""
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [entry.lineno for entry in frames if entry.filename == FILE]
+        where = f" Line {own[-1]} raised this:" if own else ""
         told = prose(f"It stops before there is a function to check.{where}")
         told += f"<pre>{html.escape(lines)}</pre>"
     return Verdict("does not run", _card(exercise, "✗", "does not run yet", told, "wrong"))
@@ -220,12 +227,6 @@ def _nothing(*_args: object, **_kwargs: object) -> None:
     """In a page the buttons do it."""
 
 
-def _own_lines(error: BaseException) -> Iterator[traceback.FrameSummary]:
-    """The lines of the answer that an exception came through, the innermost first."""
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    return (entry for entry in frames if entry.filename == FILE)
-
-
 class _Printed(io.StringIO):
     """Keeps the start of what is printed: an answer may print without end."""
 
@@ -234,6 +235,3 @@ class _Printed(io.StringIO):
         if self.tell() < 8 * Limits().printed:
             super().write(text)
         return len(text)
-
-
-_MODULES = {name: sys.modules[name] for name in NEEDED}

@@ -20,14 +20,8 @@ METHODS: dict[str, Callable[..., Any]] = {}
 F = TypeVar("F", bound=Callable[..., Any])
 _NUMPYS_NAMES = {"axis": "dim", "keepdims": "keepdim"}  # PyTorch takes these too
 _SEVERAL = {"shape", "size", "dims", "repeats"}  # may also be given as one tuple, by their names
-_NUMPYS_OUT = {
-    "argmax",
-    "argmin",
-    "clamp",
-    "cumsum",
-    "cumprod",
-    "round",
-}  # as NumPy calls them, with out=None
+# NumPy calls these with out=None, and does them itself where they refuse that.
+_NUMPYS_OUT = {"argmax", "argmin", "clamp", "cumsum", "cumprod", "round"}
 _EXACT = {"transpose", "unsqueeze"}  # these take no more arguments than they need
 _modes: list["TorchFunctionMode"] = []
 
@@ -142,7 +136,6 @@ def _guarded(
                 for key, value in kwargs.items()
             }
         if name in _NUMPYS_OUT and kwargs.get("out", 0) is None:
-            # NumPy then does it by itself
             raise torch_error(TypeError, f"{name}() got an unexpected keyword argument 'out'")
         if several in kwargs:
             args, kwargs = _several_by_name(name, several, args, kwargs)

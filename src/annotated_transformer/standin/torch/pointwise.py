@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .arguments import no_form_fits
-from .dtypes import Array, as_dtype, bool_, converted, device, dtype, get_default_dtype, int64
+from .dtypes import ALL, Array, as_dtype, bool_, converted, device, dtype, get_default_dtype, int64
 from .errors import NotInThisPage, must_be_tensor, torch_error
 from .operations import METHODS, observed, operation
 from .promotion import Operand, fit, is_number, numbers_of, result_type
@@ -755,8 +755,6 @@ def _casting(name: str, kind: dtype) -> None:
 
 
 def _define_casts() -> None:
-    from .dtypes import ALL
-
     of_name = {one.name: one for one in ALL}
     for name, kind in _CASTS.items():
         _casting(name, of_name[kind])

@@ -398,9 +398,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
                 )
             lengths[letter] = max(length, before) if 0 not in (length, before) else 0
     if set(output) >= set(lengths) and all(one.ndim for one in tensors):
-        tensors = _of_one_dtype(
-            tensors
-        )  # the product of PyTorch's operands is then an ordinary one
+        tensors = _of_one_dtype(tensors)  # nothing is summed: an ordinary product
     for one in tensors[1:]:
         if one._dtype is not tensors[0]._dtype and (len(tensors) > 2 or not lengths):
             raise NotInThisPage("einsum() of two dtypes")
