@@ -56,6 +56,7 @@ ROOMS = {
     "exercises",
     "fast",
     "figures",
+    "interview",
     "sharing",
     "shipped",
     "standin",

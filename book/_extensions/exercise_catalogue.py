@@ -93,6 +93,20 @@ class ExerciseCell(SphinxDirective):
         return [cell(code_as_given(catalogue()[self.arguments[0]]))]
 
 
+class ExerciseWhole(SphinxDirective):
+    """The text of one exercise without its heading, and its cell: `exercise-whole` ID NUMBER."""
+
+    required_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        name, number = self.arguments
+        _, _, text = _whole(catalogue()[name], number).partition("\n")
+        container = nodes.container()
+        lines = StringList(text.strip().splitlines(), source=name)
+        self.state.nested_parse(lines, self.content_offset, container)
+        return container.children
+
+
 class ExerciseCatalogue(SphinxDirective):
     """Writes the listing where it stands."""
 
@@ -111,4 +125,5 @@ class ExerciseCatalogue(SphinxDirective):
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("exercise-catalogue", ExerciseCatalogue)
     app.add_directive("exercise-cell", ExerciseCell)
+    app.add_directive("exercise-whole", ExerciseWhole)
     return {"parallel_read_safe": True}

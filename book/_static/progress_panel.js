@@ -13,8 +13,18 @@
     return record.due && record.due <= today ? `to be solved again since ${record.due}` : "solved";
   };
 
+  /* On the pages of the interview the questions are counted. */
+  function showInterview(panel) {
+    const own = Object.entries(progress.read()).filter(([name, record]) => /^interview\.(?!problem\.)\w+\.\w+$/.test(name) && record.attempts);
+    const well = own.filter(([, record]) => record.solved), due = own.filter(([, record]) => record.due && record.due <= progress.today());
+    panel.querySelector(".own-counts").textContent = own.length
+      ? `In this browser: ${own.length} questions answered, ${well.length} of them well, ${due.length} to be answered again today.`
+      : "No question is answered in this browser yet.";
+  }
+
   /* Each exercise's row says what its reader has done; the panel sums it up. */
   function show(panel) {
+    if (panel.dataset.what === "interview") { showInterview(panel); return; }
     const records = progress.read(), today = progress.today();
     const counts = { solved: 0, due: 0, tried: 0 };
     document.querySelectorAll(".own-state").forEach((each) => each.remove());
@@ -42,7 +52,7 @@
       if (file.size > MOST) throw new Error("it is too large for one");
       const theirs = progress.parse(await file.text());
       const kept = progress.write(progress.merged(progress.read(), theirs));
-      says(kept ? `${Object.keys(theirs).length} exercises read from ${file.name} and merged: nothing was lost.` : "This browser keeps nothing for these pages.");
+      says(kept ? `${Object.keys(theirs).length} entries read from ${file.name} and merged: nothing was lost.` : "This browser keeps nothing for these pages.");
     } catch (error) { says(`${file.name} is no progress file: ${error.message}. Nothing was changed.`); }
   }
 

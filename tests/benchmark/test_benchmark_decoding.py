@@ -275,6 +275,7 @@ def test_report_has_everybody(monkeypatch, clock):
 # --- the command ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_command_prints_one_object(monkeypatch, capfd):
     monkeypatch.setattr(benchmark_decoders, "CTRANSLATE2", "Nobody")
     call = ["benchmark", "decoding", "--sizes", "trained", "--sentences", "6", "--rounds", "1"]

@@ -113,6 +113,7 @@ def test_on_windows_every_wall_is_missing_and_nothing_of_the_grading_is_imported
     )
 
 
+@pytest.mark.slow
 def test_on_windows_grade_says_where_it_runs(tmp_path):
     path = tmp_path / "x.ipynb"
     path.write_text("{}")

@@ -197,6 +197,7 @@ def test_writing_never_replaces_what_is_there(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.slow
 def test_the_first_training_pairs_are_a_corpus_with_the_same_other_splits() -> None:
     whole = load_corpus("grammar")
     few = whole.with_training_pairs(5)

@@ -508,6 +508,7 @@ def test_what_was_begun_with_other_settings_is_not_recorded(tmp_path: Path) -> N
     assert runner.run([task])  # the finished model is scored and recorded again
 
 
+@pytest.mark.slow
 def test_a_record_names_the_commit_that_trained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

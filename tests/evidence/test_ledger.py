@@ -286,6 +286,7 @@ def test_a_signature_of_another_way_of_scoring_does_not_pass(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "name", sorted(path.name for path in (ROOT / "results").glob("multi30k_*"))
 )
+@pytest.mark.slow
 def test_scores_on_multi30k_are_those_of_the_translations(
     tmp_path: Path, corpora_dir: Path, name: str
 ) -> None:

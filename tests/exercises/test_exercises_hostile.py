@@ -616,12 +616,14 @@ def test_any_callable_can_be_a_candidate(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["method", "of a vanished module"])
+@pytest.mark.slow
 def test_a_new_python_takes_any_callable(name: str) -> None:
     report = grade_exercise(EXERCISE, CALLABLES[name], method="spawn")
     assert report.passed, report.message
 
 
 @pytest.mark.parametrize("name", ["loops_for_ever", "exits", "lies"])
+@pytest.mark.slow
 def test_a_new_python_is_as_safe_as_a_fork(name: str) -> None:
     assert not grade_exercise(EXERCISE, HOSTILE[name], method="spawn").passed
 

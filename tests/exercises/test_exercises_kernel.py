@@ -47,6 +47,7 @@ def _numbers_after(what: str, before: str = "") -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 
+@pytest.mark.slow
 def test_the_first_check_of_a_kernel_draws_none_of_its_numbers() -> None:
     """Some topics try their mistakes when they are imported, and one mistake is to draw."""
     check = "from annotated_transformer.exercises import check, grade"

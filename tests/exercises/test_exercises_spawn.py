@@ -85,11 +85,13 @@ RIGHT: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.slow
 def test_a_right_candidate_passes_in_a_new_python(name: str) -> None:
     report = spawned(RIGHT[name])
     assert report.passed, report.message
 
 
+@pytest.mark.slow
 def test_a_candidate_beside_the_notebook_passes_though_its_file_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +132,7 @@ WRONG: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.skipif(sys.platform != "linux", reason="compares with a fork")
 @pytest.mark.parametrize("name", WRONG)
+@pytest.mark.slow
 def test_the_report_is_the_one_of_a_fork(name: str) -> None:
     ours, theirs = spawned(WRONG[name]), grade(EXERCISE, WRONG[name], method="fork")
     assert not ours.passed
@@ -143,6 +146,7 @@ def test_a_named_mistake_gets_its_sentence() -> None:
     assert "printed" not in report.message  # nor did anything but the candidate
 
 
+@pytest.mark.slow
 def test_an_exception_is_shown_with_its_line() -> None:
     message = spawned(WRONG["an exception in a notebook"]).message
     assert "AttributeError in line 3 (`return x.soft_max(dim)`)" in message
@@ -151,6 +155,7 @@ def test_an_exception_is_shown_with_its_line() -> None:
 # --- those that end badly -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_endless_loop_ends() -> None:
     def candidate(x: Tensor, dim: int = -1) -> None:
         while True:
@@ -162,6 +167,7 @@ def test_an_endless_loop_ends() -> None:
     assert time.monotonic() - begun < 300  # once torch is imported, however long that takes
 
 
+@pytest.mark.slow
 def test_the_time_that_python_takes_to_start_does_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +184,7 @@ def test_the_time_that_python_takes_to_start_does_not_count(
 
 
 @pytest.mark.parametrize("status", [0, 3])
+@pytest.mark.slow
 def test_a_process_that_is_ended_is_said(status: int) -> None:
     report = spawned(lambda x, dim=-1: os._exit(status))
     assert "ended the whole Python process" in report.message
@@ -211,12 +218,14 @@ class OnlyHere:
         return softmax(x, dim)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_made_again_is_said() -> None:
     report = spawned(OnlyHere(os.getpid()))
     assert "cannot be copied to a process of its own" in report.message
     assert "RuntimeError: made for another process" in report.message
 
 
+@pytest.mark.slow
 def test_a_new_python_is_confined_too(tmp_path: Path) -> None:
     target = tmp_path / "written"
 
@@ -230,6 +239,7 @@ def test_a_new_python_is_confined_too(tmp_path: Path) -> None:
     assert not target.exists()
 
 
+@pytest.mark.slow
 def test_a_patched_library_does_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     def candidate(x: Tensor, dim: int = -1) -> Tensor:
         torch.softmax = lambda *_, **__: x  # type: ignore[assignment]

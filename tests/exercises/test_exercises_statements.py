@@ -24,7 +24,13 @@ def in_single_precision(result: Any) -> Any:
     return result
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.id)
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        pytest.param(exercise, id=exercise.id, marks=[pytest.mark.slow] if number % 5 else [])
+        for number, exercise in enumerate(EXERCISES)
+    ],
+)
 def test_a_dtype_that_is_checked_is_asked_for(exercise: Exercise) -> None:
     report = grade(
         exercise.id,

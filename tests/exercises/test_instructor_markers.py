@@ -44,6 +44,7 @@ def write(path: Path, *sources: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_marker_has_a_clock(tmp_path: Path) -> None:
     path = write(tmp_path / "a.ipynb", IMPORTS, GOOD, "while True:\n    pass")
     (mark,) = mark_all([path], seconds=60, jobs=1, clock=3)
@@ -51,6 +52,7 @@ def test_a_marker_has_a_clock(tmp_path: Path) -> None:
     assert "took over 3 seconds" in mark.problem
 
 
+@pytest.mark.slow
 def test_only_those_beside_a_marker_that_dies_are_marked_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -76,6 +78,7 @@ def _marks_patiently(submission: Submission, seconds: float, *rest: Any) -> Mark
     return mark_submission(submission, seconds, Limits(seconds=1))
 
 
+@pytest.mark.slow
 def test_a_verdict_by_the_processor_stands_and_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +106,7 @@ BY_THE_CLOCK = {
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who has worked")
 @pytest.mark.parametrize("where", ["check", pytest.param("cell", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("what", BY_THE_CLOCK)
+@pytest.mark.slow
 def test_only_what_the_clock_stopped_at_work_may_differ(
     what: str, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +214,7 @@ def test_a_busy_machine_makes_no_answer_wrong(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's end")
+@pytest.mark.slow
 def test_nothing_is_left_of_a_grade_that_is_killed(tmp_path: Path) -> None:
     path = write(tmp_path / "a.ipynb", IMPORTS, "while True:\n    pass")
     with subprocess.Popen([sys.executable, "-c", CALL, "grade", str(path)]) as grade:

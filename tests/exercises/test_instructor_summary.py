@@ -101,7 +101,9 @@ def test_no_name_is_a_formula_or_a_line_of_its_own() -> None:
     assert names[:2] == [r"\udcff.ipynb", r"a\x1b[2J\nb,5,5,finished.ipynb"]
 
 
-@pytest.mark.parametrize("form", ["csv", "json", pytest.param("text", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "form", ["csv", *(pytest.param(form, marks=pytest.mark.slow) for form in ("json", "text"))]
+)
 def test_a_name_of_any_bytes_loses_no_marks(tmp_path: Path, form: str) -> None:
     folder = tmp_path / "names"
     folder.mkdir()

@@ -340,6 +340,7 @@ def test_processes_are_counted_also_for_root(
         assert mark.end == "processes"
 
 
+@pytest.mark.slow
 def test_a_loop_in_a_cell_ends_its_notebook_at_the_limit_of_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -390,6 +391,7 @@ def test_a_notebook_that_the_system_has_killed_is_called_so() -> None:
     assert session.end == "killed"
 
 
+@pytest.mark.slow
 def test_what_a_notebook_exits_with_is_no_limit() -> None:
     for status in ENDINGS:
         with Session([(1, f"import os\nos._exit({status})")], Limits(), 20) as session:
@@ -523,6 +525,7 @@ def test_a_file_that_is_being_written_only_delays_the_read_only_world(tmp_path: 
     assert (said[0], said[-1]) == ("refused", "stands"), ran.stderr
 
 
+@pytest.mark.slow
 def test_where_proc_stays_the_hosts_it_is_said_and_nobody_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,9 @@ import functools
 import gzip
 import json
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urlparse
 
 import pytest
@@ -29,12 +31,21 @@ READ = [page for page in PAGES if page != "index.html"]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 TRANSLATOR = "book/look_inside.html"
 
+
+def some(pages: Sequence[str], wanted: Callable[[str], bool]) -> list[Any]:
+    """All of these, but those that nothing sets apart from the wanted ones as slow."""
+    return [pytest.param(page, marks=[] if wanted(page) else pytest.mark.slow) for page in pages]
+
+
+# One chapter in five and one page of each kind are looked at twice by `make test`.
+FEW = {*CHAPTERS[::5], "book/index.html", "book/exercises.html", "book/mock_interview.html"}
+
 if not PAGES:
     pytest.skip("the site is not built: run `make book` first", allow_module_level=True)
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", some(READ, FEW.__contains__))
 def test_page_on_a_desk(browser: Browser, address: str, name: str) -> None:
     visit = open_page(browser, f"{address}/{name}", 1280, "light")
     try:
@@ -51,13 +62,16 @@ def test_page_on_a_desk(browser: Browser, address: str, name: str) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("name", READ)
 def test_page_on_a_phone_from_a_folder(browser: Browser, name: str) -> None:
-    """Without a server, and narrow: the article looks as on a desk, the menus do not."""
+    """Without a server, and narrow, then wide: the article looks as on a desk, the menus do not."""
     visit = open_page(browser, (SITE / name).as_uri(), 390, "dark")
     try:
         look(visit, "dark")
         assert visit.violations("but colours") == []
         turn(visit, "light")
         look(visit, "light")
+        visit.page.set_viewport_size({"width": 1280, "height": 900})
+        look(visit, "light")
+        visit.page.set_viewport_size({"width": 390, "height": 900})
         visit.page.evaluate("document.querySelector('article')?.remove()")
         assert visit.violations("colours") == []
         turn(visit, "dark")
@@ -132,7 +146,7 @@ DRAWN_IN = """[...document.querySelectorAll('.plotly-figure svg *')]
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", CHAPTERS)
+@pytest.mark.parametrize("name", some(CHAPTERS, FEW.__contains__))
 def test_folds_and_figures_work_with_keys_in_both_colours(
     browser: Browser, address: str, name: str
 ) -> None:
@@ -172,7 +186,7 @@ def test_folds_and_figures_work_with_keys_in_both_colours(
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", CHAPTERS)
+@pytest.mark.parametrize("name", some(CHAPTERS, FEW.__contains__))
 def test_lanes_open_for_who_is_led_into_them(browser: Browser, address: str, name: str) -> None:
     notebook = json.loads((ROOT / name.replace(".html", ".ipynb")).read_text("utf-8"))
     headings = ["".join(cell["source"]).removeprefix("## ") for cell in notebook["cells"]]

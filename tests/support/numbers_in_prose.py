@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from annotated_transformer.evidence.ledger.facts import load_facts
+from annotated_transformer.interview.boxes import HEAD
 from lanes import Cell, source_of, tags_of
 from scores_in_prose import papers_numbers
 
@@ -51,15 +52,17 @@ class Stray:
 def strays(cells: Sequence[Cell], root: Path) -> Iterator[Stray]:
     """The numbers of a chapter's prose that no cell beside them, no paper and no record holds."""
     with_decimals = papers_numbers()
-    sizes = {*_numbers(" ".join(fact.says for fact in load_facts().values()))}
+    sizes = {*numbers_in(" ".join(fact.says for fact in load_facts().values()))}
     for prose, pool in _sections(cells):
         for cell in prose:
+            if HEAD in source_of(cell):
+                continue  # a box is made from the bank, and tests/interview holds its numbers
             declared = cell["metadata"].get("numbers", {})
             for block in re.split(r"\n\s*\n|\n(?=[|>] |\s*- )", source_of(cell)):
                 readable = REFERENCE.sub(" ", NO_PROSE.sub(" ", block))
-                for number, share, around in _measured(readable):
+                for number, share, around in measured(readable):
                     held = (
-                        any(_is(number, value, share) for value in pool)
+                        any(is_rounded(number, value, share) for value in pool)
                         or ("." not in number and float(number.replace(",", "")) in sizes)
                         or (number in with_decimals and PAPER.search(block))
                         or (number in declared and _declared(number, declared[number], root))
@@ -79,13 +82,13 @@ def _sections(cells: Sequence[Cell]) -> Iterator[tuple[list[Cell], list[float]]]
             parts[-1].append(cell)
     for place, part in enumerate(parts):
         near = [cell for other in parts[max(0, place - 1) : place + 2] for cell in other]
-        texts = [text for cell in near for text in _outputs(cell)]
+        texts = [text for cell in near for text in outputs(cell)]
         texts += [source_of(cell) for cell in part if cell["cell_type"] == "code"]
         prose = [cell for cell in part if cell["cell_type"] == "markdown"]
-        yield prose, [*_numbers(" ".join(texts).replace("_", ""))]
+        yield prose, [*numbers_in(" ".join(texts).replace("_", ""))]
 
 
-def _measured(text: str) -> Iterator[tuple[str, bool, str]]:
+def measured(text: str) -> Iterator[tuple[str, bool, str]]:
     """Each number of a text that could be measured: as written, whether in percent, words around.
 
     No small count such as "6 layers", which the text is about; no year; nothing that is cited.
@@ -101,7 +104,7 @@ def _measured(text: str) -> Iterator[tuple[str, bool, str]]:
             yield number, behind.lstrip().startswith("%"), " ".join(around.split())
 
 
-def _outputs(cell: Cell) -> Iterator[str]:
+def outputs(cell: Cell) -> Iterator[str]:
     """What a cell puts out, as text; of a figure to touch its words, not the numbers it draws."""
     for output in cell.get("outputs", []):
         yield "".join(output.get("text", []))
@@ -112,11 +115,11 @@ def _outputs(cell: Cell) -> Iterator[str]:
                 yield "".join(value) if isinstance(value, (str, list)) else json.dumps(value)
 
 
-def _numbers(text: str) -> Iterator[float]:
+def numbers_in(text: str) -> Iterator[float]:
     return (float(found.replace(",", "")) for found in IN_OUTPUT.findall(text))
 
 
-def _is(number: str, value: float, share: bool) -> bool:
+def is_rounded(number: str, value: float, share: bool) -> bool:
     """Whether a value, rounded as it is written, is this number; or "about", or "more than" it."""
     wanted = float(number.replace(",", ""))
     decimals = len(number.partition(".")[2])
@@ -136,5 +139,6 @@ def _declared(number: str, source: Any, root: Path) -> bool:
         return True
     path = root / str(source)
     return path.is_file() and any(
-        _is(number, value, share=True) for value in _numbers(path.read_text(encoding="utf-8"))
+        is_rounded(number, value, share=True)
+        for value in numbers_in(path.read_text(encoding="utf-8"))
     )

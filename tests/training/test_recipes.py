@@ -115,7 +115,14 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("path", ON_GPU, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.slow] if number else [])
+        for number, path in enumerate(ON_GPU)
+    ],
+    ids=lambda path: path.stem,
+)
 def test_without_a_gpu_it_ends_with_a_sentence(path: Path, program: Path, tmp_path: Path) -> None:
     runs = ROOT / "runs"
     before = sorted(runs.glob("*"))

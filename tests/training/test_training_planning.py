@@ -44,10 +44,12 @@ def plan_here(rule: PlanRule, lengths: Lengths, epoch: int) -> list[list[int]]:
     lengths=st.lists(st.tuples(st.integers(1, 64), st.integers(1, 64)), max_size=80),
     epoch=st.integers(0, 1000),
 )
+@pytest.mark.slow
 def test_another_process_plans_the_same(planner: Planner, lengths, epoch: int) -> None:
     assert planner.begin(lengths, epoch).result(60) == plan_here(planner.rule, lengths, epoch)
 
 
+@pytest.mark.slow
 def test_a_long_plan_does_not_get_stuck_in_the_pipe() -> None:
     lengths = np.random.default_rng(0).integers(2, 60, (200_000, 2))
     rule = PlanRule(4096, 0)
@@ -126,6 +128,7 @@ def test_nobody_waits_longer_than_planning_takes(planned_here: list[int]) -> Non
 
 
 @pytest.mark.parametrize("planning", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_where_the_other_process_is_killed_we_plan_ourselves(planning: bool) -> None:
     rule, lengths = PlanRule(512, 0, RowShape(8, 64)), [(5, 6)] * 30_000
     with planned_ahead(rule, lambda epoch: lengths) as plans:
@@ -178,6 +181,7 @@ def test_what_is_printed_there_is_no_plan(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 @pytest.mark.parametrize("asked", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_no_process_is_left_when_ours_is_killed(asked: bool) -> None:
     program = (
         "import sys, time\n"

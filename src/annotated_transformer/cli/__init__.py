@@ -26,6 +26,7 @@ COMMANDS = {  # by their names, in the order of --help
     "translate": "translate sentences, a file, or standard input line by line",
     "evaluate": "BLEU with its signature and interval, chrF, perplexity, speed",
     "progress": "your exercises: solved, tried, due for review; cards for Anki",
+    "interview": "a round of interview questions, answered aloud",
     "grade": "grade the exercises of notebooks (instructor mode)",
     "workbook": "make a notebook of chosen exercises",
     "ledger": "the paper's facts beside ours: build the pages, check them, record a run",

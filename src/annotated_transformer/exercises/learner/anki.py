@@ -45,7 +45,10 @@ _BACK = "{{Front}}<hr id=answer>{{Back}}"
 
 @dataclass(frozen=True)
 class AnkiCard:
-    """One note with one card. identity: what its stable id in Anki is made from. HTML sides."""
+    """One note with one card. identity: what its stable id in Anki is made from. HTML sides.
+
+    chapter: a chapter's name, "02_attention", or the name of another deck.
+    """
 
     identity: tuple[str, ...]
     chapter: str
@@ -111,7 +114,7 @@ def package(notes: Sequence[AnkiCard], timestamp: float | None = None) -> bytes:
     decks: dict[str, Any] = {}
     for note in notes:
         number, _, words = note.chapter.partition("_")
-        name = f"Annotated Transformer::{number} {words.replace('_', ' ')}"
+        name = f"Annotated Transformer::{number} {words.replace('_', ' ')}".strip()
         deck = decks.setdefault(name, genanki.Deck(_number_for(name), name))
         deck.add_note(
             genanki.Note(

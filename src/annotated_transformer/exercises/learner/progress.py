@@ -128,6 +128,35 @@ def chapter_title(name: str) -> str:
     return f"Chapter {int(number)}, {words.replace('multi_', 'multi-').replace('_', ' ')}"
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The interview: how many questions were answered, would do, and are to be answered again."""
+
+    asked: int
+    survived: int
+    due: int
+
+    @property
+    def counts(self) -> str:
+        """The counts as words."""
+        return f"Interview: {self.asked} questions answered, {self.survived} well, {self.due} due"
+
+
+def asked(day: datetime.date | None = None) -> Asked:
+    """What the records say of the interview's questions as it stands on `day` (default today)."""
+    now = (day or today()).isoformat()
+    own = [
+        record
+        for name, record in read_records().items()
+        if re.fullmatch(r"interview\.(?!problem\.)[a-z_]+\.[a-z_0-9]+", name)
+    ]
+    return Asked(
+        asked=sum(record.attempts > 0 for record in own),
+        survived=sum(record.solved is not None for record in own),
+        due=sum(record.due is not None and record.due <= now for record in own),
+    )
+
+
 def progress_tree(day: datetime.date | None = None) -> dict[str, object]:
     """All of it for a program: what `annotated-transformer progress --format json` prints."""
     rows = progress_rows(day)
@@ -138,6 +167,7 @@ def progress_tree(day: datetime.date | None = None) -> dict[str, object]:
         "due": [row.id for row in due_rows(rows)],
         "chapters": [asdict(chapter) for chapter in chapters(rows)],
         "exercises": [asdict(row) for row in rows],
+        "interview": asdict(asked(day)),
     }
 
 
@@ -158,6 +188,10 @@ def progress_card(day: datetime.date | None = None) -> Card:
         own = [row for row in rows if row.chapter == chapter.chapter]
         lines += ["", f"{chapter.title}: {chapter.counts}", *_as_text(own)]
         inner.append(_as_details(chapter, own))
+    interview = asked(day)
+    if interview.asked:
+        lines += ["", interview.counts]
+        inner.append(f"<p>{html.escape(interview.counts)}</p>")
     again = [f"Redo today: {', '.join(row.id for row in due)}"] if due else []
     lines += ["", *([remark] if remark else []), *again, summary]  # a terminal shows the end
     inner.append(f"<p><strong>{html.escape(summary)}</strong></p>")

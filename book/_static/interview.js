@@ -1,0 +1,416 @@
+/* The pages before an interview: a round drawn from a seed, problems with a check, Figure 1 with its
+   boxes blank, a clock, and the level of each skill. What is kept is kept in this browser, beside the
+   exercises (own_progress.js), under names that begin with "interview.". */
+globalThis.Interview = (function () {
+  "use strict";
+  const PREFIX = "interview.";
+  const ROUND = "annotated-transformer-round";
+  const progress = globalThis.OwnProgress; // loaded before this
+
+  /* ---- small things ---- */
+
+  function make(kind, given = {}, ...children) {
+    const { html, on, data, ...properties } = given;
+    const element = Object.assign(document.createElement(kind), properties);
+    if (html !== undefined) element.innerHTML = html; // of the book's own bank, never of a reader
+    for (const [name, heard] of Object.entries(on ?? {})) element.addEventListener(name, heard);
+    Object.assign(element.dataset, data ?? {});
+    element.append(...children);
+    return element;
+  }
+
+  const button = (text, heard, given = {}) => make("button", { type: "button", textContent: text, on: { click: heard }, ...given });
+  const record = (name) => progress.read()[PREFIX + name];
+  const passed = (name) => Boolean(record(name)?.solved);
+
+  function attempt(name, right, mistakes = []) {
+    return progress.change(PREFIX + name, (kept) => progress.attempted(kept, right, progress.today(), mistakes));
+  }
+
+  const stored = () => { try { return JSON.parse(localStorage.getItem(ROUND)); } catch { return null; } };
+
+  function store(round) {
+    try {
+      if (round === null) localStorage.removeItem(ROUND);
+      else localStorage.setItem(ROUND, JSON.stringify(round));
+    } catch { /* this browser keeps nothing: the round goes on without */ }
+  }
+
+  const clockText = (seconds) => `${seconds < 0 ? "−" : ""}${Math.floor(Math.abs(seconds) / 60)}:${String(Math.abs(seconds) % 60).padStart(2, "0")}`;
+
+  /* ---- drawing a round: the same as annotated_transformer/interview/rounds.py, which a test compares ---- */
+
+  function numberOf(text) {
+    let number = 2166136261;
+    for (const byte of new TextEncoder().encode(text)) number = Math.imul(number ^ byte, 16777619) >>> 0;
+    number = Math.imul(number ^ (number >>> 16), 0x85EBCA6B) >>> 0;
+    return (number ^ (number >>> 13)) >>> 0;
+  }
+
+  const by = (key) => (one, other) => key(one) - key(other);
+
+  function draw(bank, seed, minutes, role) {
+    const secondsOf = (question) => question.seconds + bank.around + bank.depth * bank.follow_up;
+    const asked = bank.questions.filter((question) => bank.roles[role].includes(question.role));
+    const skills = Object.keys(bank.skills).sort(by((skill) => numberOf(`${seed}:${skill}`)));
+    const waiting = new Map(skills.map((skill) => [skill, asked
+      .filter((question) => question.skill === skill)
+      .sort((one, other) => (one.level === 3) - (other.level === 3) || numberOf(`${seed}:${one.id}`) - numberOf(`${seed}:${other.id}`))]));
+    const chosen = [];
+    let left = 60 * minutes;
+    while ([...waiting.values()].some((questions) => questions.length)) {
+      for (const skill of skills) {
+        const question = waiting.get(skill).shift();
+        if (!question) continue;
+        left -= secondsOf(question);
+        if (chosen.length && left < 0) return chosen;
+        chosen.push(question);
+      }
+    }
+    return chosen;
+  }
+
+  function chain(question, seed) {
+    const places = question.follow_ups.map((_, place) => place).sort(by((place) => numberOf(`${seed}:${question.id}:${place}`)));
+    const [first, second] = places.slice(0, 2).sort(by((place) => place));
+    return [question.follow_ups[first], question.follow_ups[second], ["How do you know?", question.how]];
+  }
+
+  const score = (said, sunk) => Math.max(0, said - 2 * sunk);
+
+  /* ---- the round ---- */
+
+  class Round {
+    constructor(place, bank) {
+      this.place = place;
+      this.bank = bank;
+      this.state = null;
+      setInterval(() => this.tick(), 1000);
+    }
+
+    get questions() { return draw(this.bank, this.state.seed, this.state.minutes, this.state.role); }
+    get now() { return this.state.answers[this.state.at]; }
+    save() { store(this.state); }
+
+    begin(state) {
+      this.state = { at: 0, left: 60 * state.minutes, answers: [], stage: "ask", ...state };
+      this.save();
+      this.show();
+    }
+
+    tick() {
+      if (!this.state || this.state.stage === "end" || document.hidden) return;
+      this.state.left -= 1;
+      this.save();
+      const clock = this.place.querySelector(".mock-clock");
+      if (!clock) return;
+      clock.textContent = clockText(this.state.left);
+      clock.classList.toggle("mock-late", this.state.left < 0);
+    }
+
+    to(stage, change = {}) {
+      Object.assign(this.state, change, { stage });
+      this.save();
+      this.show(true);
+    }
+
+    /* What is seen depends on the state alone, so that a reload changes nothing. */
+    show(moved = false) {
+      const { stage } = this.state;
+      const content = stage === "end" ? this.ending() : this.asking();
+      this.place.replaceChildren(...content);
+      const first = this.place.querySelector(".mock-here");
+      if (moved && first) { first.tabIndex = -1; first.focus(); }
+    }
+
+    head() {
+      const { at, minutes, hidden } = this.state;
+      const clock = make("span", { className: "mock-clock", textContent: clockText(this.state.left), hidden });
+      const hide = button(hidden ? "Show the clock" : "Hide the clock", () => this.to(this.state.stage, { hidden: !hidden }), { className: "mock-quiet" });
+      const stop = button("End the round", () => this.to("end"), { className: "mock-quiet" });
+      return make("div", { className: "mock-head" }, make("span", { textContent: `Question ${at + 1} of ${this.questions.length}, ${minutes} minutes` }), clock, hide, stop);
+    }
+
+    asking() {
+      const question = this.questions[this.state.at];
+      const { stage } = this.state;
+      const parts = [this.head(), make("h3", { className: "mock-question mock-here", html: question.text })];
+      parts.push(make("p", { className: "ask-about", textContent: `${this.bank.levels[question.level]} · ${question.seconds} s · ${this.bank.skills[question.skill]}` }));
+      if (stage === "ask") {
+        parts.push(make("p", { textContent: "Answer aloud, as you would there. Then:" }), button("Show what must be said", () => this.reveal(question)));
+        return parts;
+      }
+      parts.push(...this.rubric(question, stage !== "tick"));
+      if (stage === "tick") parts.push(button("They ask next", () => this.to("deep")));
+      else parts.push(...this.depth(question));
+      return parts;
+    }
+
+    reveal(question) {
+      this.state.answers[this.state.at] = { id: question.id, points: question.points.map(() => false), sinks: question.sinks.map(() => false), deep: [] };
+      this.to("tick");
+    }
+
+    rubric(question, fixed) {
+      const box = (list, place, html) => {
+        const input = make("input", { type: "checkbox", checked: this.now[list][place], disabled: fixed, on: { change: () => { this.now[list][place] = input.checked; this.save(); } } });
+        return make("li", {}, make("label", {}, input, " ", make("span", { html })));
+      };
+      const said = make("ul", { className: "mock-ticks" }, ...question.points.map((html, place) => box("points", place, html)));
+      const sunk = make("ul", { className: "mock-ticks" }, ...question.sinks.map(([sentence, why], place) => box("sinks", place, `“${sentence}” <span class="ask-why">${why}</span>`)));
+      const answer = make("details", {}, make("summary", { textContent: "The answer, aloud" }), make("p", { className: "ask-answer", html: question.answer }));
+      return [make("p", { html: "<strong>Tick what you have said</strong>" }), said, make("p", { html: "<strong>And what you should not have said</strong> (each costs two points)" }), sunk, answer];
+    }
+
+    depth(question) {
+      const { deep } = this.now;
+      const asked = chain(question, this.state.seed);
+      const parts = [];
+      asked.slice(0, deep.length + 1).forEach(([text, answer], level) => {
+        const here = level === deep.length;
+        parts.push(make("p", { className: here ? "mock-here" : "", html: `<strong>${level + 1}. ${text}</strong>` }));
+        if (!here) { parts.push(make("p", { className: "ask-how", html: answer })); return; }
+        const shown = make("div", { hidden: true }, make("p", { className: "ask-how", html: answer }),
+          button("I said that", () => this.deeper(true)), " ", button("I did not", () => this.deeper(false)));
+        const show = button("Show the answer", () => { shown.hidden = false; show.hidden = true; shown.querySelector("button").focus(); });
+        parts.push(show, shown);
+      });
+      if (deep.length === asked.length) {
+        const last = this.state.at + 1 === this.questions.length;
+        parts.push(button(last ? "How was it?" : "The next question", () => this.next(question, last)));
+      }
+      return parts;
+    }
+
+    deeper(survived) {
+      this.now.deep.push(survived);
+      this.to("deep");
+    }
+
+    next(question, last) {
+      this.keep(question, this.now);
+      if (last) this.to("end");
+      else this.to("ask", { at: this.state.at + 1 });
+    }
+
+    /* What came of it is kept once, when the question is left. */
+    keep(question, answer) {
+      if (answer.kept) return;
+      answer.kept = true;
+      const said = answer.points.filter(Boolean).length, sunk = answer.sinks.filter(Boolean).length;
+      attempt(question.id, !sunk && said >= this.bank.survived * question.points.length, answer.sinks.flatMap((is, place) => (is ? [`sinks-${place + 1}`] : [])));
+      if (answer.deep.length) attempt(`${question.id}.deep`, answer.deep.every(Boolean));
+    }
+
+    ending() {
+      const questions = this.questions;
+      const answered = this.state.answers.filter(Boolean);
+      const skills = new Map();
+      for (const answer of answered) {
+        const question = questions.find(({ id }) => id === answer.id);
+        this.keep(question, answer);
+        const said = answer.points.filter(Boolean).length, sunk = answer.sinks.filter(Boolean).length;
+        const sum = skills.get(question.skill) ?? { got: 0, most: 0, sunk: 0, deep: 0, depth: 0 };
+        sum.got += score(said, sunk);
+        sum.most += question.points.length;
+        sum.sunk += sunk;
+        sum.deep += answer.deep.filter(Boolean).length;
+        sum.depth += answer.deep.length;
+        skills.set(question.skill, sum);
+      }
+      this.save();
+      const weakest = [...skills].sort(([, one], [, other]) => one.got / one.most - other.got / other.most);
+      const rows = weakest.map(([skill, sum]) => make("tr", {},
+        make("th", { scope: "row", textContent: this.bank.skills[skill] }), make("td", { textContent: `${sum.got} of ${sum.most}` }),
+        make("td", { textContent: String(sum.sunk) }), make("td", { textContent: `${sum.deep} of ${sum.depth}` }),
+        make("td", { html: this.bank.pages[skill] })));
+      const table = make("table", { className: "mock-result" }, make("thead", { html: "<tr><th scope='col'>Skill, the weakest first</th><th scope='col'>Points</th><th scope='col'>Sinking sentences</th><th scope='col'>Follow-ups</th><th scope='col'>To read</th></tr>" }), make("tbody", {}, ...rows));
+      const { seed, minutes, role } = this.state;
+      return [
+        make("h3", { className: "mock-here", textContent: "How it was" }),
+        answered.length ? table : make("p", { textContent: "No question was answered." }),
+        make("p", { textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions. Questions that would not do come again by the days of the plan.` }),
+        button("Another round", () => { this.state = null; store(null); start(this.place, this.bank); }),
+      ];
+    }
+  }
+
+  const WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "islet", "jolly", "kayak", "larch", "maple", "north", "olive", "pearl", "quill", "river", "stone", "tulip"];
+
+  function start(place, bank) {
+    const seed = make("input", { type: "text", value: `${WORDS[Math.floor(Math.random() * WORDS.length)]}-${Math.floor(Math.random() * 900 + 100)}`, maxLength: 40, autocomplete: "off" });
+    const minutes = make("select", {}, ...[5, 20, 45].map((value) => make("option", { value, textContent: `${value} minutes`, selected: value === 20 })));
+    const role = make("select", {}, ...Object.keys(bank.roles).map((value) => make("option", { value, textContent: value, selected: value === "engineer" })));
+    const hidden = make("input", { type: "checkbox" });
+    const form = make("form", { className: "mock-start", on: { submit: (event) => {
+      event.preventDefault();
+      round.begin({ seed: seed.value.trim() || "book", minutes: Number(minutes.value), role: role.value, hidden: hidden.checked });
+    } } },
+    make("label", {}, "How long ", minutes), make("label", {}, "Asked as ", role), make("label", {}, "Drawn from the word ", seed),
+    make("label", {}, hidden, " without a clock"), make("button", { textContent: "Begin" }));
+    const round = rounds.get(place) ?? new Round(place, bank);
+    rounds.set(place, round);
+    place.replaceChildren(make("p", { textContent: "You are asked, you answer aloud, you see what must be said and tick what you said. Friends who take the same word get the same questions." }), form);
+  }
+
+  const rounds = new WeakMap();
+
+  function offerRound(place) {
+    globalThis.loadScript("interview_bank.js").then(() => {
+      const bank = globalThis.BOOK_INTERVIEW, kept = stored();
+      start(place, bank);
+      const known = kept && bank.roles[kept.role] && Array.isArray(kept.answers) && typeof kept.seed === "string" && [5, 20, 45].includes(kept.minutes);
+      if (known) rounds.get(place).begin(kept);
+    }).catch(() => place.prepend(make("p", { textContent: "The questions could not be loaded; the round below is one on paper." })));
+  }
+
+  /* ---- a number that is asked for ---- */
+
+  /* The number in what was typed: 42.9, 42,900, 3e-7, 3·10^-7; NaN where there is none. */
+  function numberIn(text) {
+    const plain = text.trim().replace(/[−–]/g, "-").replace(/[\s_]|,(?=\d{3}(\D|$))/g, "").replace(/(?:[·*x×]10\^?\(?(-?\d+)\)?)$/i, "e$1").replace(/%$/, "");
+    return plain === "" ? NaN : Number(plain);
+  }
+
+  const near = (one, other, share) => Math.abs(one - other) <= Math.max(share * Math.abs(other), 1e-12 * Math.abs(other), Number.MIN_VALUE);
+
+  function judge(given, { value, tolerance, wrong }) {
+    const number = numberIn(given);
+    if (Number.isNaN(number)) return { right: false, counts: false, text: "Write a number: 42.9, 1,024, 3e-7." };
+    if (near(number, value, tolerance)) return { right: true, counts: true, text: "Right." };
+    const known = wrong.find(([other]) => near(number, other, tolerance || 1e-6));
+    if (known) return { right: false, counts: true, text: known[1] };
+    if (near(number, value, 0.05)) return { right: false, counts: true, text: "Close. Compute it once more, with more digits." };
+    return { right: false, counts: true, text: "Not this one. The hint shows the way." };
+  }
+
+  function offerCheck(form) {
+    const check = JSON.parse(form.dataset.check);
+    const [input, says] = [form.querySelector("input"), form.querySelector("[role=status]")];
+    form.hidden = false;
+    if (passed(`problem.${check.id}`)) says.textContent = "Solved in this browser.";
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const { right, counts, text } = judge(input.value, check);
+      if (counts) attempt(`problem.${check.id}`, right);
+      says.textContent = (right ? "✓ " : "✗ ") + text;
+    });
+  }
+
+  /* ---- Figure 1, blank ---- */
+
+  function offerDrawing(drawing) {
+    const row = drawing.nextElementSibling, blanks = [...drawing.querySelectorAll(".blank")];
+    const [check, again] = row.querySelectorAll("button"), says = row.querySelector("[role=status]");
+    const reset = () => {
+      for (const blank of blanks) {
+        blank.classList.remove("blank-right", "blank-wrong");
+        blank.querySelector("select").hidden = false;
+        blank.querySelector("select").value = "";
+        blank.querySelector("details").hidden = true;
+      }
+      says.textContent = "";
+    };
+    check.addEventListener("click", () => {
+      let right = 0, open = 0;
+      for (const blank of blanks) {
+        const chosen = blank.querySelector("select").value, is = chosen === blank.dataset.name;
+        right += is;
+        open += chosen === "";
+        blank.classList.toggle("blank-right", is);
+        blank.classList.toggle("blank-wrong", !is && chosen !== "");
+        blank.querySelector("details").hidden = !is;
+        blank.querySelector("select").hidden = is;
+      }
+      if (!open) attempt("drawing", right === blanks.length);
+      says.textContent = right === blanks.length ? "All 16. Unfold a box: what is lost if it goes?" : `${right} of ${blanks.length} are right${open ? `, ${open} are open` : ""}. Those that are right unfold: what is lost if the box goes?`;
+    });
+    again.addEventListener("click", reset);
+    row.hidden = false;
+    reset();
+  }
+
+  /* ---- a clock ---- */
+
+  function offerClock(place) {
+    let left = 60 * Number(place.dataset.minutes), running = null;
+    const shown = make("span", { className: "mock-clock", textContent: clockText(left) });
+    const go = button("Start the clock", () => {
+      if (running) { clearInterval(running); running = null; go.textContent = "Go on"; return; }
+      go.textContent = "Pause";
+      running = setInterval(() => {
+        left -= 1;
+        shown.textContent = clockText(left);
+        shown.classList.toggle("mock-late", left < 0);
+      }, 1000);
+    });
+    place.replaceChildren(shown, " ", go);
+  }
+
+  /* ---- ten skills ---- */
+
+  function levelOf({ questions, problems, exercises, third }) {
+    const records = progress.read(), done = questions.filter(passed).length;
+    if (!questions.some((id) => record(id)?.attempts)) return 0;
+    if (done < questions.length) return done ? 2 : 1;
+    if (!problems.some((id) => passed(`problem.${id}`)) && !exercises.some((id) => records[id]?.solved)) return 3;
+    return passed(third) && passed(`${third}.deep`) ? 5 : 4;
+  }
+
+  const NEXT = ["answer the two questions of level 3 in a round", "answer both questions of level 3", "answer the other question of level 3", "solve what level 4 names", "survive the three follow-ups of level 5", ""];
+
+  function offerLevels(sections) {
+    const levels = sections.map((section) => ({ section, level: levelOf(JSON.parse(section.dataset.skill)) }));
+    for (const { section, level } of levels) {
+      section.querySelectorAll("ol > li").forEach((item, place) => item.classList.toggle("skill-reached", place + 1 === level));
+      section.querySelector(".skill-level").textContent = level ? `Shown in this browser: level ${level}${NEXT[level] ? `. Next: ${NEXT[level]}` : ""}.` : "Nothing is shown in this browser yet.";
+    }
+    const plan = document.querySelector(".skill-plan");
+    if (!plan) return;
+    const weakest = levels.filter(({ level }) => level < 4).sort(by(({ level }) => level)).slice(0, 3);
+    plan.replaceChildren(...(weakest.length ? [make("p", { textContent: "Your next three steps:" }), make("ol", {}, ...weakest.map(({ section, level }) => make("li", {},
+      make("a", { href: `#${section.id}`, textContent: section.querySelector("h2").firstChild.textContent.trim() }), `: ${NEXT[level]}.`)))] : [make("p", { textContent: "Every skill stands at 4 or 5." })]));
+  }
+
+  /* ---- one sentence after the other ---- */
+
+  function offerSentences(place) {
+    const folds = [...place.querySelectorAll("details")];
+    let waiting = folds.map((fold) => [numberOf(`${Math.random()}:${fold.textContent}`), fold]).sort(by(([number]) => number)).map(([, fold]) => fold);
+    const says = make("p", { role: "status" });
+    let known = 0, seen = 0;
+    const row = make("div", { className: "drawing-row", hidden: true }, button("I knew", () => on(true)), " ", button("I did not", () => on(false)));
+    const all = button("Show all sentences", () => { folds.forEach((fold) => { fold.hidden = false; }); row.remove(); all.remove(); says.remove(); }, { className: "mock-quiet" });
+    const shown = () => {
+      folds.forEach((fold) => { fold.hidden = fold !== waiting[0]; fold.open = false; });
+      row.hidden = true;
+    };
+    const on = (right) => {
+      seen += 1;
+      known += right;
+      const [first, ...rest] = waiting;
+      waiting = right ? rest : [...rest, first]; // what was not known comes again
+      says.textContent = waiting.length ? `${known} of ${seen} known, ${waiting.length} to go.` : `All ${folds.length} sentences are known.`;
+      if (!waiting.length) { row.remove(); return; }
+      shown();
+      waiting[0].querySelector("summary").focus();
+    };
+    place.addEventListener("toggle", (event) => { if (event.target === waiting[0] && event.target.open) row.hidden = false; }, true);
+    place.append(row, says, all);
+    shown();
+  }
+
+  function offerAll() {
+    document.querySelectorAll(".mock").forEach(offerRound);
+    document.querySelectorAll(".problem-check").forEach(offerCheck);
+    document.querySelectorAll(".drawing").forEach(offerDrawing);
+    document.querySelectorAll(".clock").forEach(offerClock);
+    document.querySelectorAll(".wrong-sentences").forEach(offerSentences);
+    const sections = [...document.querySelectorAll("section.skill")];
+    if (sections.length) offerLevels(sections);
+  }
+
+  globalThis.document?.addEventListener("DOMContentLoaded", offerAll);
+
+  return { chain, draw, judge, numberOf };
+})();

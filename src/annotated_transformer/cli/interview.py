@@ -1,0 +1,126 @@
+"""`annotated-transformer interview`: a round of questions, aloud, ticked by yourself."""
+
+import argparse
+import secrets
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from annotated_transformer.errors import CallError
+
+if TYPE_CHECKING:
+    from annotated_transformer.interview.bank import Question
+
+WIDTH = 90
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "A round of interview questions about the paper: answer aloud, see what must be said, tick "
+        "it. The same word, minutes and role ask the same questions, here and on the book's page."
+    )
+    add = parser.add_argument
+    add("--minutes", type=int, choices=(5, 20, 45), default=20, help="how long (default 20)")
+    add(
+        "--role",
+        choices=("everyone", "engineer", "researcher"),
+        default="engineer",
+        help="as whom you are asked (default engineer)",
+    )
+    add("--seed", metavar="WORD", help="what the questions are drawn from (default: a new word)")
+    add("--list", action="store_true", help="print the questions of the round and ask nothing")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask, and keep what came of it."""
+    from annotated_transformer.interview.rounds import draw
+
+    seed = arguments.seed if arguments.seed is not None else secrets.token_hex(3)
+    if not seed.strip():
+        raise CallError("--seed is empty: give a word, or leave it out for a new one")
+    drawn = draw(seed.strip(), arguments.minutes, arguments.role)
+    call = f"--minutes {arguments.minutes} --role {arguments.role} --seed {seed.strip()}"
+    print(f"{len(drawn)} questions, {arguments.minutes} minutes: {call}")
+    if arguments.list:
+        for question in drawn:
+            _say(f"{question.id}: {question.text}", "  ")
+        return 0
+    try:
+        _ask_all(drawn, seed.strip())
+    except (EOFError, KeyboardInterrupt):
+        print(f"\nEnded; questions answered to the end are kept. The same questions: {call}")
+    return 0
+
+
+def _ask_all(drawn: "Sequence[Question]", seed: str) -> None:
+    from annotated_transformer.interview.bank import SKILLS
+    from annotated_transformer.interview.rounds import (
+        PREFIX,
+        chain,
+        evidence_of,
+        score,
+        sinking,
+        survived,
+    )
+
+    got: dict[str, tuple[int, int]] = {}
+    for number, question in enumerate(drawn, start=1):
+        print()
+        _say(f"{number} of {len(drawn)}. {question.text}")
+        _wait(f"Answer aloud ({question.seconds} s). Then press Enter. ")
+        _say(question.answer.text, "    ")
+        said = sum([_ticked(f"Said? {point.text}") for point in question.points])
+        sentences = [sinking(sink) for sink in question.sinks]
+        sunk = [
+            place
+            for place, (sentence, why) in enumerate(sentences, start=1)
+            if _ticked(f"Said that too? “{sentence}” {why}")
+        ]
+        deep = []
+        for follow_up in chain(question, seed):
+            _say(f"They ask: {follow_up.question}")
+            _wait("Aloud. Then press Enter. ")
+            _say(follow_up.answer.text, "    ")
+            deep.append(_ticked("Did you say that?"))
+        _say(f"See {'; '.join(evidence_of(question.points))}.", "    ")
+        _keep(PREFIX + question.id, survived(question, said, len(sunk)), sunk)
+        _keep(f"{PREFIX}{question.id}.deep", all(deep), [])
+        points, most = got.get(question.skill, (0, 0))
+        got[question.skill] = (
+            points + score(said, len(sunk)),
+            most + len(question.points),
+        )
+    print("\nPoints by skill, the weakest first:")
+    for skill, (points, most) in sorted(got.items(), key=lambda item: item[1][0] / item[1][1]):
+        print(f"  {points:2} of {most:2}  {SKILLS[skill]}")
+    print("`annotated-transformer progress` counts them.")
+
+
+def _keep(name: str, passed: bool, sunk: list[int]) -> None:
+    from annotated_transformer.exercises.learner.records import Record, change_record, today
+
+    def attempt(record: Record) -> None:
+        record.update(passed, today(), [f"sinks-{place}" for place in sunk])
+
+    remark = change_record(name, attempt)
+    if remark:
+        print(remark, file=sys.stderr)
+
+
+def _say(text: str, indent: str = "") -> None:
+    print(textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent or "  "))
+
+
+def _wait(text: str) -> None:
+    input(text)
+
+
+def _ticked(text: str) -> bool:
+    """Whether the answer is yes; Enter alone is no."""
+    print(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  "), end=" ")
+    while (typed := input("[y/N] ").strip().lower()) not in ("", "y", "yes", "n", "no"):
+        print("  y for yes, n or Enter for no.", end=" ")
+    return typed.startswith("y")

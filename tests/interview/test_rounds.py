@@ -1,0 +1,95 @@
+"""A round drawn from a seed: long enough, no skill twice before all, the same in the page."""
+
+from pathlib import Path
+
+import pytest
+
+import interview
+import page_program
+from annotated_transformer.interview import rounds
+from annotated_transformer.interview.bank import SKILLS, questions
+
+SEEDS = ["amber-1", "", "ß≠🙂", *map(str, range(30))]
+
+
+@pytest.mark.parametrize("minutes", rounds.MINUTES)
+@pytest.mark.parametrize("role", rounds.ROLES)
+def test_a_round_fills_its_time_and_asks_each_skill_once_before_any_twice(
+    minutes: int, role: str
+) -> None:
+    for seed in SEEDS:
+        drawn = rounds.draw(seed, minutes, role)
+        took = sum(map(rounds.seconds_of, drawn))
+        assert 60 * minutes - 240 < took <= 60 * minutes
+        first = [question.skill for question in drawn[: len(SKILLS)]]
+        assert len({*first}) == len(first)
+        assert len({question.id for question in drawn}) == len(drawn)
+        assert all(question.role in rounds.ROLES[role] for question in drawn)
+
+
+def test_seeds_draw_different_rounds() -> None:
+    drawn = {tuple(one.id for one in rounds.draw(str(seed), 20)) for seed in range(50)}
+    assert len(drawn) == 50
+    asked = {one for each in drawn for one in each}
+    assert len(asked) > 40, "most questions come up"
+
+
+def test_the_page_draws_the_same(tmp_path: Path) -> None:
+    bank = tmp_path / "bank.js"
+    bank.write_text(interview.bank_script(), encoding="utf-8")
+    ask = """
+    globalThis.document = undefined;
+    const { draw, chain, numberOf } = globalThis.Interview, bank = globalThis.BOOK_INTERVIEW;
+    return given.map(([seed, minutes, role]) => draw(bank, seed, minutes, role)
+      .map((one) => [one.id, chain(one, seed).map(([text]) => text), numberOf(seed)]));
+    """
+    given = [
+        [seed, minutes, role] for seed in SEEDS for minutes in (5, 45) for role in rounds.ROLES
+    ]
+    static = page_program.STATIC
+    told = page_program.ask([bank, static / "own_progress.js", static / "interview.js"], ask, given)
+    for (seed, minutes, role), answer in zip(given, told, strict=True):
+        ours = [
+            [
+                question.id,
+                [interview.as_html(one.question) for one in rounds.chain(question, str(seed))],
+                rounds.number_of(str(seed)),
+            ]
+            for question in rounds.draw(str(seed), int(minutes), str(role))
+        ]
+        assert answer == ours
+
+
+def test_the_page_judges_a_number() -> None:
+    check = {"value": 42.95, "tolerance": 0.01, "wrong": [[343.6, "The query heads are counted."]]}
+    given = ["42.9", " 43 ", "4.29e1", "42,95", "343", "41", "x", "", "4.29·10^1", "42.9 %"]
+    ask = "return given.map((text) => globalThis.Interview.judge(text, " + str(check).replace(
+        "'", '"'
+    )
+    static = page_program.STATIC
+    told = page_program.ask(
+        [static / "own_progress.js", static / "interview.js"], f"{ask}));", given
+    )
+    assert [one["right"] for one in told] == [
+        *(True, True, True, False, False, False, False, False, True, True)
+    ]
+    assert told[4]["text"] == "The query heads are counted."
+    assert told[5]["text"].startswith("Close")
+    assert [one["counts"] for one in told[6:8]] == [False, False]
+
+
+def test_what_sinks_costs_more_than_what_is_missed() -> None:
+    (question, *_) = questions().values()
+    every = len(question.points)
+    assert rounds.score(every, 1) < rounds.score(every - 1, 0)
+    assert rounds.survived(question, every, 0)
+    assert not rounds.survived(question, every, 1)
+    assert not rounds.survived(question, every // 2, 0)
+
+
+def test_a_sentence_that_sinks_is_told_from_its_reason() -> None:
+    for question in questions().values():
+        for sink in question.sinks:
+            sentence, why = rounds.sinking(sink)
+            assert sentence
+            assert why or '"' not in sink.text, sink.text
