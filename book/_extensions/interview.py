@@ -97,7 +97,8 @@ def link(evidence: Evidence) -> str:
     if evidence.kind == "fact":
         place = html.escape(load_facts()[evidence.target].place)
         return f'<a href="ledger.html#{anchor_of(evidence.target)}">the paper, {place}</a>'
-    return f'<a href="bibliography.html#{evidence.target}">{html.escape(work(evidence.target))}</a>'
+    name = html.escape(work(evidence.target))
+    return f'<a href="bibliography.html#cite-{evidence.target}">{name}</a>'
 
 
 def chapter_address(chapter: str, heading: str) -> str:
@@ -318,34 +319,40 @@ def _skill(number: int, skill: str, title: str) -> str:
     own = [question for question in questions().values() if question.skill == skill]
     two = sorted(own, key=lambda question: question.level)[:2]
     third = max(own, key=lambda question: (question.level, len(question.follow_ups)))
-    problems = [problem for problem in sheets.problems().values() if problem.skill == skill]
-    trained = dict.fromkeys(name for one in own for name in one.trains)
-    derive = [
-        f'<a href="practice.html#{nodes.make_id(p.id)}">{as_html(p.title)}</a>'
-        for p in problems[:1]
+    problems = [
+        problem
+        for problem in sheets.problems().values()
+        if problem.skill == skill and problem.value is not None
     ]
-    derive += [*map(exercise_link, [*trained][: 2 - len(derive)])]
+    exercises = [*dict.fromkeys(name for one in own for name in one.trains)][:2]
+    derive = [
+        f'<a href="practice.html#{nodes.make_id(problem.id)}">{as_html(problem.title)}</a>'
+        for problem in problems
+    ]
+    derive += map(exercise_link, exercises)
     told = {
         "skill": skill,
         "questions": [question.id for question in two],
         "third": third.id,
-        "problems": [problem.id for problem in problems[:1]],
-        "exercises": [*trained][: 2 - len(problems[:1])],
+        "problems": [problem.id for problem in problems],
+        "exercises": exercises,
     }
-    asked = " and ".join(
-        f'<a href="questions.html#{nodes.make_id(one.id)}">{as_html(one.text)}</a>' for one in two
-    )
-    last = f'<a href="questions.html#{nodes.make_id(third.id)}">{as_html(third.text)}</a>'
+    asked = " and ".join(map(_asked, two))
     return (
         f'<section class="skill" id="{skill}" data-skill="{html.escape(json.dumps(told))}">'
         f"{_heading(skill, f'{number}. {html.escape(title)}')}<ol>"
         "<li>I cannot.</li>"
         "<li><b>Vaguely:</b> one of the two questions below, with half of its points.</li>"
         f"<li><b>I can explain it:</b> {asked}, both answered aloud.</li>"
-        f"<li><b>I can derive it:</b> checked by {' or '.join(derive) or 'a second look'}.</li>"
-        f"<li><b>I can teach it:</b> {last}, and its three follow-ups survived.</li>"
+        f"<li><b>I can derive it:</b> checked by {' or '.join(derive)}.</li>"
+        f"<li><b>I can teach it:</b> {_asked(third)}, and its three follow-ups survived.</li>"
         '</ol><p class="skill-level" role="status"></p></section>'
     )
+
+
+def _asked(question: Question) -> str:
+    """A question as a link to a round that asks it alone."""
+    return f'<a href="mock_interview.html#ask={question.id}">{as_html(question.text)}</a>'
 
 
 # --- plans ----------------------------------------------------------------------------------------
@@ -448,6 +455,7 @@ def bank_script() -> str:
         "follow_up": rounds.FOLLOW_UP,
         "depth": rounds.DEPTH,
         "survived": rounds.SURVIVED,
+        "over": rounds.OVER,
         "pages": {skill: _pages(skill) for skill in SKILLS},
         "questions": [_told_to_the_page(question) for question in questions().values()],
         "sentences": [

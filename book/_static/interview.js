@@ -24,7 +24,8 @@ globalThis.Interview = (function () {
   const passed = (name) => Boolean(record(name)?.solved);
 
   function attempt(name, right, mistakes = []) {
-    return progress.change(PREFIX + name, (kept) => progress.attempted(kept, right, progress.today(), mistakes));
+    progress.change(PREFIX + name, (kept) => progress.attempted(kept, right, progress.today(), mistakes));
+    document.dispatchEvent(new Event("book-progress"));
   }
 
   const stored = () => { try { return JSON.parse(localStorage.getItem(ROUND)); } catch { return null; } };
@@ -63,7 +64,7 @@ globalThis.Interview = (function () {
         const question = waiting.get(skill).shift();
         if (!question) continue;
         left -= secondsOf(question);
-        if (chosen.length && left < 0) return chosen;
+        if (chosen.length && left < -bank.over) return chosen;
         chosen.push(question);
       }
     }
@@ -88,7 +89,10 @@ globalThis.Interview = (function () {
       setInterval(() => this.tick(), 1000);
     }
 
-    get questions() { return draw(this.bank, this.state.seed, this.state.minutes, this.state.role); }
+    get questions() {
+      const { ids, seed, minutes, role } = this.state;
+      return ids ? this.bank.questions.filter(({ id }) => ids.includes(id)) : draw(this.bank, seed, minutes, role);
+    }
     get now() { return this.state.answers[this.state.at]; }
     save() { store(this.state); }
 
@@ -134,7 +138,7 @@ globalThis.Interview = (function () {
     asking() {
       const question = this.questions[this.state.at];
       const { stage } = this.state;
-      const parts = [this.head(), make("h3", { className: "mock-question mock-here", html: question.text })];
+      const parts = [this.head(), make("h2", { className: "mock-question mock-here", html: question.text })];
       parts.push(make("p", { className: "ask-about", textContent: `${this.bank.levels[question.level]} · ${question.seconds} s · ${this.bank.skills[question.skill]}` }));
       if (stage === "ask") {
         parts.push(make("p", { textContent: "Answer aloud, as you would there. Then:" }), button("Show what must be said", () => this.reveal(question)));
@@ -227,9 +231,9 @@ globalThis.Interview = (function () {
       const table = make("table", { className: "mock-result" }, make("thead", { html: "<tr><th scope='col'>Skill, the weakest first</th><th scope='col'>Points</th><th scope='col'>Sinking sentences</th><th scope='col'>Follow-ups</th><th scope='col'>To read</th></tr>" }), make("tbody", {}, ...rows));
       const { seed, minutes, role } = this.state;
       return [
-        make("h3", { className: "mock-here", textContent: "How it was" }),
+        make("h2", { className: "mock-here", textContent: "How it was" }),
         answered.length ? table : make("p", { textContent: "No question was answered." }),
-        make("p", { textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions. Questions that would not do come again by the days of the plan.` }),
+        make("p", { hidden: Boolean(this.state.ids), textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions. Questions that would not do come again by the days of the plan.` }),
         button("Another round", () => { this.state = null; store(null); start(this.place, this.bank); }),
       ];
     }
@@ -255,12 +259,23 @@ globalThis.Interview = (function () {
 
   const rounds = new WeakMap();
 
+  /* Whether what was kept is a round of this bank. */
+  function isRound(kept, bank) {
+    if (!kept || !Object.hasOwn(bank.roles, kept.role) || !Array.isArray(kept.answers) || typeof kept.seed !== "string") return false;
+    if (!["ask", "tick", "deep", "end"].includes(kept.stage) || !Number.isInteger(kept.at)) return false;
+    const known = Array.isArray(kept.ids) ? kept.ids.every((name) => bank.questions.some(({ id }) => id === name)) : [5, 20, 45].includes(kept.minutes);
+    return known && kept.at >= 0;
+  }
+
   function offerRound(place) {
     globalThis.loadScript("interview_bank.js").then(() => {
       const bank = globalThis.BOOK_INTERVIEW, kept = stored();
       start(place, bank);
-      const known = kept && bank.roles[kept.role] && Array.isArray(kept.answers) && typeof kept.seed === "string" && [5, 20, 45].includes(kept.minutes);
-      if (known) rounds.get(place).begin(kept);
+      const wanted = /^#ask=([\w.,]+)$/.exec(location.hash)?.[1].split(",") ?? []; // a link asks for these alone
+      const ids = wanted.filter((name) => bank.questions.some(({ id }) => id === name));
+      const same = kept?.ids?.join() === ids.join() || !ids.length;
+      if (same && isRound(kept, bank)) rounds.get(place).begin(kept);
+      else if (ids.length) rounds.get(place).begin({ ids, seed: "asked", minutes: 4 * ids.length, role: "researcher", hidden: false });
     }).catch(() => place.prepend(make("p", { textContent: "The questions could not be loaded; the round below is one on paper." })));
   }
 

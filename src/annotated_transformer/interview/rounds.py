@@ -15,7 +15,8 @@ ROLES = {  # whom a round is for, and whose questions it takes
     "researcher": ("everyone", "engineer", "researcher"),
 }
 AROUND = 30  # seconds beside an answer: to hear the question, and to tick what was said
-FOLLOW_UP = 20  # seconds for one
+FOLLOW_UP = 15  # seconds for one
+OVER = 30  # seconds that a round may be too long
 DEPTH = 3
 PREFIX = "interview."  # of a question's record beside those of the exercises
 SURVIVED = 0.75  # of the points, and no sentence that sinks
@@ -45,7 +46,7 @@ def draw(seed: str, minutes: int, role: str = "engineer") -> list[Question]:
             if waiting[skill]:
                 question = waiting[skill].pop(0)
                 left -= seconds_of(question)
-                if chosen and left < 0:
+                if chosen and left < -OVER:
                     return chosen
                 chosen.append(question)
     return chosen
