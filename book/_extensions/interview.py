@@ -92,7 +92,7 @@ def link(evidence: Evidence) -> str:
             f'<span class="ask-sum">{html.escape(told)} = {shown(value_of(evidence.target))}</span>'
         )
     if evidence.kind == "chapter":
-        name = f"chapter {int(evidence.chapter)}, {as_html(_without_formulas(evidence.target))}"
+        name = f"chapter {int(evidence.chapter)}, {as_html(_plainly(evidence.target))}"
         return f'<a href="{chapter_address(evidence.chapter, evidence.target)}">{name}</a>'
     if evidence.kind == "fact":
         place = html.escape(load_facts()[evidence.target].place)
@@ -109,6 +109,12 @@ def chapter_address(chapter: str, heading: str) -> str:
 
 def _without_formulas(heading: str) -> str:
     return heading.replace("$", "").replace("`", "")
+
+
+def _plainly(heading: str) -> str:
+    """A heading with its formulas as the bank writes them: sqrt(d_k)."""
+    plain = re.sub(r"d_\{?\\text\{(\w+)\}\}?", r"d_\1", _without_formulas(heading))
+    return re.sub(r"\\sqrt\{([^}]+)\}", r"sqrt(\1)", plain)
 
 
 @cache
@@ -146,7 +152,8 @@ def shown(value: float) -> str:
 
 def claim(said: Claim) -> str:
     """A claim and its links."""
-    links = ", ".join(map(link, said.evidence))
+    by_name = {re.sub("<[^>]+>", "", made): made for made in map(link, reversed(said.evidence))}
+    links = ", ".join(reversed(by_name.values()))
     return as_html(said.text) + (f' <span class="ask-why">({links})</span>' if links else "")
 
 
@@ -253,10 +260,11 @@ def _problem(number: int, problem: sheets.Problem) -> str:
             "tolerance": problem.tolerance,
             "wrong": problem.wrong,
             "id": problem.id,
+            "unit": problem.unit,
         }
         check = (
             f'<form class="problem-check" data-check="{html.escape(json.dumps(told))}" hidden>'
-            f'<label>Your number <input type="text" inputmode="decimal" autocomplete="off"> '
+            f'<label>Your number <input type="text" autocomplete="off"> '
             f"{as_html(problem.unit)}</label> <button>Check</button>"
             '<p role="status"></p></form>'
         )
@@ -342,7 +350,7 @@ def _skill(number: int, skill: str, title: str) -> str:
         f'<section class="skill" id="{skill}" data-skill="{html.escape(json.dumps(told))}">'
         f"{_heading(skill, f'{number}. {html.escape(title)}')}<ol>"
         "<li>I cannot.</li>"
-        "<li><b>Vaguely:</b> one of the two questions below, with half of its points.</li>"
+        "<li><b>Vaguely:</b> one of the two questions below.</li>"
         f"<li><b>I can explain it:</b> {asked}, both answered aloud.</li>"
         f"<li><b>I can derive it:</b> checked by {' or '.join(derive)}.</li>"
         f"<li><b>I can teach it:</b> {_asked(third)}, and its three follow-ups survived.</li>"
@@ -408,13 +416,14 @@ def plan(title: str) -> str:
 
 def _told(step: sheets.Step) -> str:
     if step.kind == "page":
-        return f'<a href="{step.target}.html">{as_html(step.text)}</a>'
+        page, _, place = step.target.partition("#")
+        return f'<a href="{page}.html{place and "#"}{place}">{as_html(step.text)}</a>'
     if step.kind == "exercise":
         return exercise_link(step.target).rpartition(" (")[0]
     stem = _notebook(step.target)[0]
     if step.kind == "core":
         return f'<a href="../notebooks/{stem}.html">Chapter {int(step.target)}, its core</a>'
-    heading = as_html(_without_formulas(step.heading))
+    heading = as_html(_plainly(step.heading))
     address = chapter_address(step.target, step.heading)
     return f'<a href="{address}">Chapter {int(step.target)}: {heading}</a>'
 
@@ -458,10 +467,6 @@ def bank_script() -> str:
         "over": rounds.OVER,
         "pages": {skill: _pages(skill) for skill in SKILLS},
         "questions": [_told_to_the_page(question) for question in questions().values()],
-        "sentences": [
-            {"claim": as_html(one.claim), "truth": as_html(one.truth), "section": one.section}
-            for one in read_sentences((BOOK / "errata.md").read_text(encoding="utf-8"))
-        ],
     }
     text = json.dumps(told, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f"globalThis.BOOK_INTERVIEW={text};\n"

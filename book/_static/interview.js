@@ -94,12 +94,12 @@ globalThis.Interview = (function () {
       return ids ? this.bank.questions.filter(({ id }) => ids.includes(id)) : draw(this.bank, seed, minutes, role);
     }
     get now() { return this.state.answers[this.state.at]; }
-    save() { store(this.state); }
+    save() { if (!this.state.ids) store(this.state); } // what a link asks for leaves a round that is under way as it is
 
-    begin(state) {
+    begin(state, moved = false) {
       this.state = { at: 0, left: 60 * state.minutes, answers: [], stage: "ask", ...state };
       this.save();
-      this.show();
+      this.show(moved);
     }
 
     tick() {
@@ -123,8 +123,10 @@ globalThis.Interview = (function () {
       const { stage } = this.state;
       const content = stage === "end" ? this.ending() : this.asking();
       this.place.replaceChildren(...content);
-      const first = this.place.querySelector(".mock-here");
-      if (moved && first) { first.tabIndex = -1; first.focus(); }
+      const here = [...this.place.querySelectorAll(".mock-here")].at(-1); // the question, or how far one has come
+      if (!moved || !here) return;
+      if (!here.matches("button")) here.tabIndex = -1;
+      here.focus();
     }
 
     head() {
@@ -145,7 +147,7 @@ globalThis.Interview = (function () {
         return parts;
       }
       parts.push(...this.rubric(question, stage !== "tick"));
-      if (stage === "tick") parts.push(button("They ask next", () => this.to("deep")));
+      if (stage === "tick") parts.push(button("They ask next", () => { this.now.told = true; this.to("deep"); }));
       else parts.push(...this.depth(question));
       return parts;
     }
@@ -181,7 +183,7 @@ globalThis.Interview = (function () {
       });
       if (deep.length === asked.length) {
         const last = this.state.at + 1 === this.questions.length;
-        parts.push(button(last ? "How was it?" : "The next question", () => this.next(question, last)));
+        parts.push(button(last ? "How was it?" : "The next question", () => this.next(question, last), { className: "mock-here" }));
       }
       return parts;
     }
@@ -199,16 +201,16 @@ globalThis.Interview = (function () {
 
     /* What came of it is kept once, when the question is left. */
     keep(question, answer) {
-      if (answer.kept) return;
+      if (answer.kept || !answer.told) return; // what was only shown is no attempt
       answer.kept = true;
       const said = answer.points.filter(Boolean).length, sunk = answer.sinks.filter(Boolean).length;
       attempt(question.id, !sunk && said >= this.bank.survived * question.points.length, answer.sinks.flatMap((is, place) => (is ? [`sinks-${place + 1}`] : [])));
-      if (answer.deep.length) attempt(`${question.id}.deep`, answer.deep.every(Boolean));
+      if (answer.deep.length === this.bank.depth) attempt(`${question.id}.deep`, answer.deep.every(Boolean));
     }
 
     ending() {
       const questions = this.questions;
-      const answered = this.state.answers.filter(Boolean);
+      const answered = this.state.answers.filter((answer) => answer?.told);
       const skills = new Map();
       for (const answer of answered) {
         const question = questions.find(({ id }) => id === answer.id);
@@ -233,8 +235,13 @@ globalThis.Interview = (function () {
       return [
         make("h2", { className: "mock-here", textContent: "How it was" }),
         answered.length ? table : make("p", { textContent: "No question was answered." }),
-        make("p", { hidden: Boolean(this.state.ids), textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions. Questions that would not do come again by the days of the plan.` }),
-        button("Another round", () => { this.state = null; store(null); start(this.place, this.bank); }),
+        make("p", { hidden: Boolean(this.state.ids), textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions.` }),
+        button("Another round", () => {
+          if (!this.state.ids) store(null);
+          this.state = null;
+          start(this.place, this.bank);
+          this.place.querySelector("select").focus();
+        }),
       ];
     }
   }
@@ -248,7 +255,7 @@ globalThis.Interview = (function () {
     const hidden = make("input", { type: "checkbox" });
     const form = make("form", { className: "mock-start", on: { submit: (event) => {
       event.preventDefault();
-      round.begin({ seed: seed.value.trim() || "book", minutes: Number(minutes.value), role: role.value, hidden: hidden.checked });
+      round.begin({ seed: seed.value.trim() || "book", minutes: Number(minutes.value), role: role.value, hidden: hidden.checked }, true);
     } } },
     make("label", {}, "How long ", minutes), make("label", {}, "Asked as ", role), make("label", {}, "Drawn from the word ", seed),
     make("label", {}, hidden, " without a clock"), make("button", { textContent: "Begin" }));
@@ -263,8 +270,12 @@ globalThis.Interview = (function () {
   function isRound(kept, bank) {
     if (!kept || !Object.hasOwn(bank.roles, kept.role) || !Array.isArray(kept.answers) || typeof kept.seed !== "string") return false;
     if (!["ask", "tick", "deep", "end"].includes(kept.stage) || !Number.isInteger(kept.at)) return false;
-    const known = Array.isArray(kept.ids) ? kept.ids.every((name) => bank.questions.some(({ id }) => id === name)) : [5, 20, 45].includes(kept.minutes);
-    return known && kept.at >= 0;
+    if (![5, 20, 45].includes(kept.minutes) || kept.at < 0) return false;
+    const drawn = draw(bank, kept.seed, kept.minutes, kept.role);
+    const fits = (answer, question) => !answer || (answer.id === question?.id && Array.isArray(answer.deep)
+      && answer.points?.length === question.points.length && answer.sinks?.length === question.sinks.length);
+    const begun = ["ask", "end"].includes(kept.stage) || Boolean(kept.answers[kept.at]);
+    return kept.at < drawn.length && begun && kept.answers.every((answer, number) => fits(answer, drawn[number]));
   }
 
   function offerRound(place) {
@@ -273,8 +284,7 @@ globalThis.Interview = (function () {
       start(place, bank);
       const wanted = /^#ask=([\w.,]+)$/.exec(location.hash)?.[1].split(",") ?? []; // a link asks for these alone
       const ids = wanted.filter((name) => bank.questions.some(({ id }) => id === name));
-      const same = kept?.ids?.join() === ids.join() || !ids.length;
-      if (same && isRound(kept, bank)) rounds.get(place).begin(kept);
+      if (!ids.length && isRound(kept, bank)) rounds.get(place).begin(kept);
       else if (ids.length) rounds.get(place).begin({ ids, seed: "asked", minutes: 4 * ids.length, role: "researcher", hidden: false });
     }).catch(() => place.prepend(make("p", { textContent: "The questions could not be loaded; the round below is one on paper." })));
   }
@@ -282,15 +292,19 @@ globalThis.Interview = (function () {
   /* ---- a number that is asked for ---- */
 
   /* The number in what was typed: 42.9, 42,900, 3e-7, 3·10^-7; NaN where there is none. */
-  function numberIn(text) {
-    const plain = text.trim().replace(/[−–]/g, "-").replace(/[\s_]|,(?=\d{3}(\D|$))/g, "").replace(/(?:[·*x×]10\^?\(?(-?\d+)\)?)$/i, "e$1").replace(/%$/, "");
+  function numberIn(text, unit = "") {
+    let typed = text.trim().replace(/[⁻⁰¹²³⁴-⁹]+/g, (raised) => `^${[...raised].map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(one)).map((at) => (at ? at - 1 : "-")).join("")}`);
+    if (unit && typed.toLowerCase().endsWith(unit.toLowerCase())) typed = typed.slice(0, -unit.length).trim();
+    typed = typed.replace(/\s*million$/i, "e6");
+    if (/^-?\d+,\d+(e|$)/i.test(typed) && !/^-?[1-9]\d{0,2},\d{3}$/.test(typed)) typed = typed.replace(",", "."); // as in 42,9
+    const plain = typed.replace(/[−–]/g, "-").replace(/[\s_]|,(?=\d{3}(\D|$))/g, "").replace(/(?:[·*x×]10\^?\(?(-?\d+)\)?)$/i, "e$1").replace(/%$/, "");
     return plain === "" ? NaN : Number(plain);
   }
 
   const near = (one, other, share) => Math.abs(one - other) <= Math.max(share * Math.abs(other), 1e-12 * Math.abs(other), Number.MIN_VALUE);
 
-  function judge(given, { value, tolerance, wrong }) {
-    const number = numberIn(given);
+  function judge(given, { value, tolerance, wrong, unit }) {
+    const number = numberIn(given, unit);
     if (Number.isNaN(number)) return { right: false, counts: false, text: "Write a number: 42.9, 1,024, 3e-7." };
     if (near(number, value, tolerance)) return { right: true, counts: true, text: "Right." };
     const known = wrong.find(([other]) => near(number, other, tolerance || 1e-6));
@@ -384,7 +398,7 @@ globalThis.Interview = (function () {
     if (!plan) return;
     const weakest = levels.filter(({ level }) => level < 4).sort(by(({ level }) => level)).slice(0, 3);
     plan.replaceChildren(...(weakest.length ? [make("p", { textContent: "Your next three steps:" }), make("ol", {}, ...weakest.map(({ section, level }) => make("li", {},
-      make("a", { href: `#${section.id}`, textContent: section.querySelector("h2").firstChild.textContent.trim() }), `: ${NEXT[level]}.`)))] : [make("p", { textContent: "Every skill stands at 4 or 5." })]));
+      make("a", { href: `#${section.id}`, textContent: section.querySelector("h2").firstChild.textContent.replace(/^\d+\. /, "").trim() }), `: ${NEXT[level]}.`)))] : [make("p", { textContent: "Every skill stands at 4 or 5." })]));
   }
 
   /* ---- one sentence after the other ---- */

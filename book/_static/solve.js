@@ -233,7 +233,7 @@ globalThis.BookSolve = (function () {
       const places = Array.from(document.querySelectorAll(".cell.tag_exercise"));
       const following = places[places.indexOf(place) + 1]?.closest("section[id]");
       const [href, name] = following
-        ? [`#${following.id}`, following.querySelector(":is(h3, h4)").firstChild.textContent]
+        ? [`#${following.id}`, following.querySelector(":is(h2, h3, h4)").firstChild.textContent]
         : [`${document.documentElement.dataset.content_root}book/exercises.html`, "all exercises"];
       const line = plain("p", "", solution ? "Why it is so: press Solution. Next: " : "Next: ");
       line.append(plain("a", "", name, { href }));

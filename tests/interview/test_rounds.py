@@ -62,8 +62,13 @@ def test_the_page_draws_the_same(tmp_path: Path) -> None:
 
 
 def test_the_page_judges_a_number() -> None:
-    check = {"value": 42.95, "tolerance": 0.01, "wrong": [[343.6, "The query heads are counted."]]}
-    given = ["42.9", " 43 ", "4.29e1", "42,95", "343", "41", "x", "", "4.29·10^1", "42.9 %"]
+    check = {
+        "unit": "GB",
+        "value": 42.95,
+        "tolerance": 0.01,
+        "wrong": [[343.6, "The query heads are counted."]],
+    }
+    given = ["42.9", " 43 GB", "4.29e1", "42,95", "343", "41", "x", "", "4.29·10¹", "42.9 %"]
     ask = "return given.map((text) => globalThis.Interview.judge(text, " + str(check).replace(
         "'", '"'
     )
@@ -72,7 +77,7 @@ def test_the_page_judges_a_number() -> None:
         [static / "own_progress.js", static / "interview.js"], f"{ask}));", given
     )
     assert [one["right"] for one in told] == [
-        *(True, True, True, False, False, False, False, False, True, True)
+        *(True, True, True, True, False, False, False, False, True, True)
     ]
     assert told[4]["text"] == "The query heads are counted."
     assert told[5]["text"].startswith("Close")

@@ -247,7 +247,7 @@ def test_progress_goes_to_a_file_and_comes_from_one(browser: Browser, tmp_path: 
     page.evaluate(store, json.dumps(mine))
     try:
         for text, said in (
-            (json.dumps(theirs), "1 exercises read"),
+            (json.dumps(theirs), "1 entries read"),
             ("no", "it is no JSON. Nothing was changed"),
             ('{"version": 9, "exercises": {}}', "newer than these pages"),
         ):

@@ -2,6 +2,7 @@
 
 import argparse
 import secrets
+import shlex
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -42,7 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not seed.strip():
         raise CallError("--seed is empty: give a word, or leave it out for a new one")
     drawn = draw(seed.strip(), arguments.minutes, arguments.role)
-    call = f"--minutes {arguments.minutes} --role {arguments.role} --seed {seed.strip()}"
+    call = (
+        f"--minutes {arguments.minutes} --role {arguments.role} --seed {shlex.quote(seed.strip())}"
+    )
     print(f"{len(drawn)} questions, {arguments.minutes} minutes: {call}")
     if arguments.list:
         for question in drawn:
@@ -71,7 +74,6 @@ def _ask_all(drawn: "Sequence[Question]", seed: str) -> None:
         print()
         _say(f"{number} of {len(drawn)}. {question.text}")
         _wait(f"Answer aloud ({question.seconds} s). Then press Enter. ")
-        _say(question.answer.text, "    ")
         said = sum([_ticked(f"Said? {point.text}") for point in question.points])
         sentences = [sinking(sink) for sink in question.sinks]
         sunk = [
@@ -79,6 +81,7 @@ def _ask_all(drawn: "Sequence[Question]", seed: str) -> None:
             for place, (sentence, why) in enumerate(sentences, start=1)
             if _ticked(f"Said that too? “{sentence}” {why}")
         ]
+        _say(question.answer.text, "    ")
         deep = []
         for follow_up in chain(question, seed):
             _say(f"They ask: {follow_up.question}")

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args
+from typing import Literal
 
 SKILLS = {
     "recurrence": "Say why recurrence was given up, and what that costs",
@@ -55,7 +55,6 @@ PARTS = ("Short", "Answer", "Points", "Sinks", "Next", "How do you know?")
 LEVELS = {1: "asked of everyone", 2: "expected", 3: "where they dig"}
 POINTS = (4, 6)
 Kind = Literal["chapter", "fact", "cite", "sum"]
-_KINDS = get_args(Kind)
 _OPERATIONS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

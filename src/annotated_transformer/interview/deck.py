@@ -103,7 +103,7 @@ def sentence_card(sentence: Sentence) -> AnkiCard:
         front=f"<blockquote>{_as_html(sentence.claim)}</blockquote>"
         "<p><strong>What is wrong with this sentence?</strong></p>",
         back=f"<p>{_as_html(sentence.truth)}</p>",
-        tags=(f"{TAG}::errata", f"{TAG}::day-14"),
+        tags=(f"{TAG}::errata", f"{TAG}::{_tag(sentence.section)}", f"{TAG}::day-14"),
     )
 
 
@@ -114,8 +114,12 @@ def _terms(glossary: str) -> Iterator[AnkiCard]:
             chapter="Glossary",
             front=f"<p><strong>{html.escape(found['term'])}</strong></p>",
             back=f"<p>{_as_html(found['short'])}</p><p>{_as_html(found['precise'])}</p>",
-            tags=(f"{TAG}::glossary", f"{TAG}::day-3"),
+            tags=(f"{TAG}::glossary", f"{TAG}::{found['term'][0].lower()}", f"{TAG}::day-3"),
         )
+
+
+def _tag(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _as_html(text: str) -> str:
