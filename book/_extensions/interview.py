@@ -9,7 +9,7 @@ say. The bank goes beside interview.js as a script, and the cards for Anki besid
 import html
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,19 @@ import lanes
 from annotated_transformer.evidence.ledger.facts import load_facts
 from annotated_transformer.evidence.ledger.ledger_page import anchor_of
 from annotated_transformer.exercises.catalogue import catalogue, chapter_of, minutes_of_exercises
-from annotated_transformer.figures.quiz import typeset
 from annotated_transformer.interview import deck, rounds, sheets
 from annotated_transformer.interview.bank import (
     LEVELS,
+    ROLES,
     SKILLS,
     Claim,
     Evidence,
+    FollowUp,
     Question,
     questions,
     value_of,
 )
+from annotated_transformer.interview.markup import as_html
 from annotated_transformer.interview.sentences import read_sentences
 from exercise_catalogue import headings
 
@@ -61,8 +63,6 @@ ENDS = {  # of a stack: what is above it, what below
     "encoder": ("Encoder: its output goes to every decoder layer", "Inputs"),
     "decoder": ("Decoder: probabilities of the next token", "Outputs, shifted right"),
 }
-_CODE = re.compile(r"`([^`]+)`")
-_STRESSED = re.compile(r"(?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])")
 
 
 # --- words, and what they rest on -----------------------------------------------------------------
@@ -71,17 +71,6 @@ _STRESSED = re.compile(r"(?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])")
 def _heading(name: str, text: str) -> str:
     """A heading that can be linked to."""
     return f'<h2>{text}<a class="headerlink" href="#{name}" title="Link to this heading">#</a></h2>'
-
-
-def as_html(text: str) -> str:
-    """A sentence of the bank as HTML: code, stress, symbols."""
-    parts = _CODE.split(text)
-    for place, part in enumerate(parts):
-        if place % 2:
-            parts[place] = f"<code>{html.escape(part, quote=False)}</code>"
-        else:
-            parts[place] = _STRESSED.sub(r"<em>\1</em>", typeset(part))
-    return "".join(parts)
 
 
 def link(evidence: Evidence) -> str:
@@ -160,16 +149,13 @@ def claim(said: Claim) -> str:
 # --- questions ------------------------------------------------------------------------------------
 
 
-def question_fold(question: Question, follow_ups: Iterable[Any] | None = None) -> str:
+def question_fold(question: Question, follow_ups: Sequence[FollowUp] = ()) -> str:
     """A question, folded: answer, points, what sinks, and what they ask then, three deep."""
     points = "".join(f"<li>{claim(point)}</li>" for point in question.points)
     sinks = "".join(f"<li>{claim(sink)}</li>" for sink in question.sinks)
-    deeper = f'<p class="ask-how">{claim(question.how)}</p>'
-    chain = [(one.question, claim(one.answer)) for one in follow_ups or question.follow_ups]
     asked = "".join(
-        f"<details><summary>{as_html(asked)}</summary><p>{answer}</p></details>"
-        for asked, answer in chain
-        if asked != "How do you know?"
+        f"<details><summary>{as_html(one.question)}</summary><p>{claim(one.answer)}</p></details>"
+        for one in follow_ups or question.follow_ups
     )
     trains = "".join(f"<li>{exercise_link(name)}</li>" for name in question.trains)
     return (
@@ -179,7 +165,8 @@ def question_fold(question: Question, follow_ups: Iterable[Any] | None = None) -
         f"<p><strong>What must be said</strong></p><ul>{points}</ul>"
         f"<p><strong>What sinks you</strong></p><ul>{sinks}</ul>"
         f"<p><strong>They ask then</strong></p>{asked}"
-        f"<details><summary>How do you know?</summary>{deeper}</details>"
+        "<details><summary>How do you know?</summary>"
+        f'<p class="ask-how">{claim(question.how)}</p></details>'
         + (f"<p><strong>It is trained by</strong></p><ul>{trains}</ul>" if trains else "")
         + "</details>"
     )
@@ -439,7 +426,7 @@ def mock_interview() -> str:
     """The place of a round, and without JavaScript one on paper."""
     seed, minutes, role = ON_PAPER
     drawn = rounds.draw(seed, minutes, role)
-    folds = "".join(question_fold(one, rounds.chain(one, seed)) for one in drawn)
+    folds = "".join(question_fold(one, rounds.chain(one, seed)[:-1]) for one in drawn)
     empty = "<td></td>" * 3
     rows = "".join(
         f"<tr><th scope='row'>{number}</th><td>{len(one.points)}</td>{empty}</tr>"
@@ -459,7 +446,8 @@ def bank_script() -> str:
     told = {
         "skills": SKILLS,
         "levels": LEVELS,
-        "roles": rounds.ROLES,
+        "roles": ROLES,
+        "minutes": rounds.MINUTES,
         "around": rounds.AROUND,
         "follow_up": rounds.FOLLOW_UP,
         "depth": rounds.DEPTH,

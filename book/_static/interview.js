@@ -250,7 +250,7 @@ globalThis.Interview = (function () {
 
   function start(place, bank) {
     const seed = make("input", { type: "text", value: `${WORDS[Math.floor(Math.random() * WORDS.length)]}-${Math.floor(Math.random() * 900 + 100)}`, maxLength: 40, autocomplete: "off" });
-    const minutes = make("select", {}, ...[5, 20, 45].map((value) => make("option", { value, textContent: `${value} minutes`, selected: value === 20 })));
+    const minutes = make("select", {}, ...bank.minutes.map((value) => make("option", { value, textContent: `${value} minutes`, selected: value === 20 })));
     const role = make("select", {}, ...Object.keys(bank.roles).map((value) => make("option", { value, textContent: value, selected: value === "engineer" })));
     const hidden = make("input", { type: "checkbox" });
     const form = make("form", { className: "mock-start", on: { submit: (event) => {
@@ -270,7 +270,7 @@ globalThis.Interview = (function () {
   function isRound(kept, bank) {
     if (!kept || !Object.hasOwn(bank.roles, kept.role) || !Array.isArray(kept.answers) || typeof kept.seed !== "string") return false;
     if (!["ask", "tick", "deep", "end"].includes(kept.stage) || !Number.isInteger(kept.at)) return false;
-    if (![5, 20, 45].includes(kept.minutes) || kept.at < 0) return false;
+    if (!bank.minutes.includes(kept.minutes) || kept.at < 0) return false;
     const drawn = draw(bank, kept.seed, kept.minutes, kept.role);
     const fits = (answer, question) => !answer || (answer.id === question?.id && Array.isArray(answer.deep)
       && answer.points?.length === question.points.length && answer.sinks?.length === question.sinks.length);
@@ -352,7 +352,7 @@ globalThis.Interview = (function () {
         blank.querySelector("select").hidden = is;
       }
       if (!open) attempt("drawing", right === blanks.length);
-      says.textContent = right === blanks.length ? "All 16. Unfold a box: what is lost if it goes?" : `${right} of ${blanks.length} are right${open ? `, ${open} are open` : ""}. Those that are right unfold: what is lost if the box goes?`;
+      says.textContent = right === blanks.length ? `All ${blanks.length}. Unfold a box: what is lost if it goes?` : `${right} of ${blanks.length} are right${open ? `, ${open} are open` : ""}. Those that are right unfold: what is lost if the box goes?`;
     });
     again.addEventListener("click", reset);
     row.hidden = false;

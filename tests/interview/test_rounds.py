@@ -7,13 +7,13 @@ import pytest
 import interview
 import page_program
 from annotated_transformer.interview import rounds
-from annotated_transformer.interview.bank import SKILLS, questions
+from annotated_transformer.interview.bank import ROLES, SKILLS, questions
 
 SEEDS = ["amber-1", "", "ß≠🙂", *map(str, range(30))]
 
 
 @pytest.mark.parametrize("minutes", rounds.MINUTES)
-@pytest.mark.parametrize("role", rounds.ROLES)
+@pytest.mark.parametrize("role", ROLES)
 def test_a_round_fills_its_time_and_asks_each_skill_once_before_any_twice(
     minutes: int, role: str
 ) -> None:
@@ -25,7 +25,7 @@ def test_a_round_fills_its_time_and_asks_each_skill_once_before_any_twice(
         first = [question.skill for question in drawn[: len(SKILLS)]]
         assert len({*first}) == len(first)
         assert len({question.id for question in drawn}) == len(drawn)
-        assert all(question.role in rounds.ROLES[role] for question in drawn)
+        assert all(question.role in ROLES[role] for question in drawn)
 
 
 def test_seeds_draw_different_rounds() -> None:
@@ -44,9 +44,7 @@ def test_the_page_draws_the_same(tmp_path: Path) -> None:
     return given.map(([seed, minutes, role]) => draw(bank, seed, minutes, role)
       .map((one) => [one.id, chain(one, seed).map(([text]) => text), numberOf(seed)]));
     """
-    given = [
-        [seed, minutes, role] for seed in SEEDS for minutes in (5, 45) for role in rounds.ROLES
-    ]
+    given = [[seed, minutes, role] for seed in SEEDS for minutes in (5, 45) for role in ROLES]
     static = page_program.STATIC
     told = page_program.ask([bank, static / "own_progress.js", static / "interview.js"], ask, given)
     for (seed, minutes, role), answer in zip(given, told, strict=True):

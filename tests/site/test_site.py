@@ -7,7 +7,7 @@ import functools
 import gzip
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urlparse
@@ -32,20 +32,21 @@ CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 TRANSLATOR = "book/look_inside.html"
 
 
-def some(pages: Sequence[str], wanted: Callable[[str], bool]) -> list[Any]:
-    """All of these, but those that nothing sets apart from the wanted ones as slow."""
-    return [pytest.param(page, marks=[] if wanted(page) else pytest.mark.slow) for page in pages]
-
-
 # One chapter in five and one page of each kind are looked at twice by `make test`.
 FEW = {*CHAPTERS[::5], "book/index.html", "book/exercises.html", "book/mock_interview.html"}
+
+
+def some(pages: Sequence[str]) -> list[Any]:
+    """All of these; those that are not of the few are slow."""
+    return [pytest.param(page, marks=[] if page in FEW else pytest.mark.slow) for page in pages]
+
 
 if not PAGES:
     pytest.skip("the site is not built: run `make book` first", allow_module_level=True)
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", some(READ, FEW.__contains__))
+@pytest.mark.parametrize("name", some(READ))
 def test_page_on_a_desk(browser: Browser, address: str, name: str) -> None:
     visit = open_page(browser, f"{address}/{name}", 1280, "light")
     try:
@@ -146,7 +147,7 @@ DRAWN_IN = """[...document.querySelectorAll('.plotly-figure svg *')]
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", some(CHAPTERS, FEW.__contains__))
+@pytest.mark.parametrize("name", some(CHAPTERS))
 def test_folds_and_figures_work_with_keys_in_both_colours(
     browser: Browser, address: str, name: str
 ) -> None:
@@ -186,7 +187,7 @@ def test_folds_and_figures_work_with_keys_in_both_colours(
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", some(CHAPTERS, FEW.__contains__))
+@pytest.mark.parametrize("name", some(CHAPTERS))
 def test_lanes_open_for_who_is_led_into_them(browser: Browser, address: str, name: str) -> None:
     notebook = json.loads((ROOT / name.replace(".html", ".ipynb")).read_text("utf-8"))
     headings = ["".join(cell["source"]).removeprefix("## ") for cell in notebook["cells"]]

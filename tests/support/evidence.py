@@ -8,6 +8,7 @@ from pathlib import Path
 
 from annotated_transformer.evidence.ledger.facts import load_facts
 from annotated_transformer.interview.bank import Evidence, value_of
+from interview import works
 from lanes import source_of
 from numbers_in_prose import CITED, NO_PROSE, REFERENCE, is_rounded, measured, numbers_in, outputs
 
@@ -40,8 +41,7 @@ def is_there(evidence: Evidence) -> bool:
     if evidence.kind == "fact":
         return evidence.target in load_facts()
     if evidence.kind == "cite":
-        works = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
-        return f"{{{evidence.target}," in works
+        return evidence.target in works()
     return True
 
 

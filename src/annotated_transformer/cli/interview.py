@@ -18,15 +18,18 @@ WIDTH = 90
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
+    from annotated_transformer.interview.bank import ROLES
+    from annotated_transformer.interview.rounds import MINUTES
+
     parser.description = (
         "A round of interview questions about the paper: answer aloud, see what must be said, tick "
         "it. The same word, minutes and role ask the same questions, here and on the book's page."
     )
     add = parser.add_argument
-    add("--minutes", type=int, choices=(5, 20, 45), default=20, help="how long (default 20)")
+    add("--minutes", type=int, choices=MINUTES, default=20, help="how long (default 20)")
     add(
         "--role",
-        choices=("everyone", "engineer", "researcher"),
+        choices=ROLES,
         default="engineer",
         help="as whom you are asked (default engineer)",
     )
@@ -73,7 +76,7 @@ def _ask_all(drawn: "Sequence[Question]", seed: str) -> None:
     for number, question in enumerate(drawn, start=1):
         print()
         _say(f"{number} of {len(drawn)}. {question.text}")
-        _wait(f"Answer aloud ({question.seconds} s). Then press Enter. ")
+        input(f"Answer aloud ({question.seconds} s). Then press Enter. ")
         said = sum([_ticked(f"Said? {point.text}") for point in question.points])
         sentences = [sinking(sink) for sink in question.sinks]
         sunk = [
@@ -85,7 +88,7 @@ def _ask_all(drawn: "Sequence[Question]", seed: str) -> None:
         deep = []
         for follow_up in chain(question, seed):
             _say(f"They ask: {follow_up.question}")
-            _wait("Aloud. Then press Enter. ")
+            input("Aloud. Then press Enter. ")
             _say(follow_up.answer.text, "    ")
             deep.append(_ticked("Did you say that?"))
         _say(f"See {'; '.join(evidence_of(question.points))}.", "    ")
@@ -115,10 +118,6 @@ def _keep(name: str, passed: bool, sunk: list[int]) -> None:
 
 def _say(text: str, indent: str = "") -> None:
     print(textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent or "  "))
-
-
-def _wait(text: str) -> None:
-    input(text)
 
 
 def _ticked(text: str) -> bool:

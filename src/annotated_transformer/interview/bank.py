@@ -52,6 +52,11 @@ SKILLS = {
     "after": "Place BERT, GPT, T5 and the models of today",
 }
 PARTS = ("Short", "Answer", "Points", "Sinks", "Next", "How do you know?")
+ROLES = {  # as whom one is asked, and whose questions that takes
+    "everyone": ("everyone",),
+    "engineer": ("everyone", "engineer"),
+    "researcher": ("everyone", "engineer", "researcher"),
+}
 LEVELS = {1: "asked of everyone", 2: "expected", 3: "where they dig"}
 POINTS = (4, 6)
 Kind = Literal["chapter", "fact", "cite", "sum"]
@@ -114,7 +119,7 @@ class Question:
     Attributes:
         text: as it is asked.
         id: topic and name.
-        role: whom it is asked: "everyone", "engineer" or "researcher".
+        role: whom it is asked, a key of ROLES.
         level: a key of LEVELS.
         seconds: what the answer may take.
         skill: a key of SKILLS.
@@ -142,11 +147,6 @@ class Question:
     sinks: tuple[Claim, ...]
     follow_ups: tuple[FollowUp, ...]
     how: Claim
-
-    @property
-    def topic(self) -> str:
-        """The file it stands in."""
-        return self.id.partition(".")[0]
 
     @property
     def claims(self) -> Iterator[Claim]:
@@ -212,8 +212,8 @@ def _question(topic: str, text: str) -> Question:
     name, role, level, seconds, skill, *trains = fields
     if not re.fullmatch(rf"{topic}\.[a-z_0-9]+", name):
         raise ValueError(f"the id {name!r} begins with {topic}.")
-    if role not in ("everyone", "engineer", "researcher"):
-        raise ValueError(f"the role is {role!r}: everyone, engineer or researcher")
+    if role not in ROLES:
+        raise ValueError(f"the role is {role!r}, of {', '.join(ROLES)}")
     if not (re.fullmatch("level [123]", level) and re.fullmatch(r"\d+ s", seconds)):
         raise ValueError(f"{level!r}, {seconds!r}: say level 1 to 3 and 60 s")
     if skill not in SKILLS:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from annotated_transformer.exercises.catalogue import catalogue, chapter_of
 from annotated_transformer.exercises.learner import anki
 from annotated_transformer.exercises.learner.anki import AnkiCard
-from annotated_transformer.figures.quiz import typeset
 from annotated_transformer.interview import sheets
 from annotated_transformer.interview.bank import Question, questions
+from annotated_transformer.interview.markup import as_html
 from annotated_transformer.interview.sentences import Sentence, read_sentences
 
 CORE = "Day 0, the core"
@@ -66,19 +66,19 @@ def _exercises() -> Iterator[AnkiCard]:
 def question_card(question: Question) -> AnkiCard:
     """Front: the question. Back: the answer, what must be said, what sinks."""
     day = HARD if question.level == 3 else DAYS[question.skill]
-    points = "".join(f"<li>{_as_html(point.text)}</li>" for point in question.points)
-    sinks = "".join(f"<li>{_as_html(sink.text)}</li>" for sink in question.sinks)
+    points = "".join(f"<li>{as_html(point.text)}</li>" for point in question.points)
+    sinks = "".join(f"<li>{as_html(sink.text)}</li>" for sink in question.sinks)
     trains = ", ".join(f"{name} (chapter {int(chapter_of(name)[:2])})" for name in question.trains)
     return AnkiCard(
         identity=("question", question.id),
         chapter=CORE if question.short else "Interview",
-        front=f"<p>{_as_html(question.text)}</p>"
+        front=f"<p>{as_html(question.text)}</p>"
         f'<p class="about">{question.role}, {question.seconds} seconds, aloud</p>',
-        back=(f"<p><strong>{_as_html(question.short)}</strong></p>" if question.short else "")
-        + f"<p>{_as_html(question.answer.text)}</p><ul>{points}</ul>"
+        back=(f"<p><strong>{as_html(question.short)}</strong></p>" if question.short else "")
+        + f"<p>{as_html(question.answer.text)}</p><ul>{points}</ul>"
         f"<p><strong>What sinks you</strong></p><ul>{sinks}</ul>"
         "<details><summary>How do you know?</summary>"
-        f"<p>{_as_html(question.how.text)}</p></details>"
+        f"<p>{as_html(question.how.text)}</p></details>"
         + (f'<p class="about">Trained by {html.escape(trains)}</p>' if trains else ""),
         tags=(f"{TAG}::question", f"{TAG}::{question.skill}", f"{TAG}::day-{day}"),
     )
@@ -89,8 +89,8 @@ def number_card(number: sheets.Number) -> AnkiCard:
     return AnkiCard(
         identity=("number", number.text),
         chapter=CORE,
-        front=f"<p><strong>{_as_html(number.text)}</strong></p><p>Of what, and when?</p>",
-        back=f"<p>{_as_html(number.condition.text)}</p>",
+        front=f"<p><strong>{as_html(number.text)}</strong></p><p>Of what, and when?</p>",
+        back=f"<p>{as_html(number.condition.text)}</p>",
         tags=(f"{TAG}::number", f"{TAG}::results", f"{TAG}::day-0"),
     )
 
@@ -100,9 +100,9 @@ def sentence_card(sentence: Sentence) -> AnkiCard:
     return AnkiCard(
         identity=("sentence", sentence.claim),
         chapter="Errata",
-        front=f"<blockquote>{_as_html(sentence.claim)}</blockquote>"
+        front=f"<blockquote>{as_html(sentence.claim)}</blockquote>"
         "<p><strong>What is wrong with this sentence?</strong></p>",
-        back=f"<p>{_as_html(sentence.truth)}</p>",
+        back=f"<p>{as_html(sentence.truth)}</p>",
         tags=(f"{TAG}::errata", f"{TAG}::{_tag(sentence.section)}", f"{TAG}::day-14"),
     )
 
@@ -113,19 +113,10 @@ def _terms(glossary: str) -> Iterator[AnkiCard]:
             identity=("term", found["term"]),
             chapter="Glossary",
             front=f"<p><strong>{html.escape(found['term'])}</strong></p>",
-            back=f"<p>{_as_html(found['short'])}</p><p>{_as_html(found['precise'])}</p>",
+            back=f"<p>{as_html(found['short'])}</p><p>{as_html(found['precise'])}</p>",
             tags=(f"{TAG}::glossary", f"{TAG}::{found['term'][0].lower()}", f"{TAG}::day-3"),
         )
 
 
 def _tag(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def _as_html(text: str) -> str:
-    """A sentence as HTML: code and symbols."""
-    parts = text.split("`")
-    return "".join(
-        f"<code>{html.escape(part)}</code>" if place % 2 else typeset(part)
-        for place, part in enumerate(parts)
-    )

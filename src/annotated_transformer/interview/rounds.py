@@ -6,14 +6,9 @@ Two friends who share the seed, the minutes and the role get the same questions.
 import re
 from collections.abc import Iterable
 
-from annotated_transformer.interview.bank import SKILLS, Claim, FollowUp, Question, questions
+from annotated_transformer.interview.bank import ROLES, SKILLS, Claim, FollowUp, Question, questions
 
 MINUTES = (5, 20, 45)
-ROLES = {  # whom a round is for, and whose questions it takes
-    "everyone": ("everyone",),
-    "engineer": ("everyone", "engineer"),
-    "researcher": ("everyone", "engineer", "researcher"),
-}
 AROUND = 30  # seconds beside an answer: to hear the question, and to tick what was said
 FOLLOW_UP = 15  # seconds for one
 OVER = 30  # seconds that a round may be too long

@@ -93,11 +93,8 @@ class Plan:
 @cache
 def numbers() -> tuple[Number, ...]:
     """The numbers to carry, in the order in which they are learned."""
-    return tuple(
-        Number(found[1], claim(found[2]))
-        for item in items(_body("numbers.md"))
-        if (found := _matched(r"\*\*(.+?)\.?\*\* (.+)", item))
-    )
+    found = (_matched(r"\*\*(.+?)\.?\*\* (.+)", item) for item in items(_body("numbers.md")))
+    return tuple(Number(one[1], claim(one[2])) for one in found)
 
 
 @cache
@@ -127,11 +124,8 @@ def _problem(text: str) -> Problem:
         return Problem(**given)  # type: ignore[arg-type]
     line, _, rest = said["Check"].strip().partition("\n")
     value, unit, tolerance = (field.strip() for field in line.split("|"))
-    wrong = tuple(
-        (value_of(found[1]), found[2])
-        for item in items(rest)
-        if (found := _matched(r"(.+?) = (.+)", item))
-    )
+    known = (_matched(r"(.+?) = (.+)", item) for item in items(rest))
+    wrong = tuple((value_of(one[1]), one[2]) for one in known)
     return Problem(
         **given,  # type: ignore[arg-type]
         value=value_of(value),
