@@ -141,9 +141,14 @@ def shown(value: float) -> str:
 
 def claim(said: Claim) -> str:
     """A claim and its links."""
+    return " ".join(filter(None, (as_html(said.text), links(said))))
+
+
+def links(said: Claim) -> str:
+    """The links of a claim, each place once; "" where it has none."""
     by_name = {re.sub("<[^>]+>", "", made): made for made in map(link, reversed(said.evidence))}
-    links = ", ".join(reversed(by_name.values()))
-    return as_html(said.text) + (f' <span class="ask-why">({links})</span>' if links else "")
+    told = ", ".join(reversed(by_name.values()))
+    return f'<span class="ask-why">({told})</span>' if told else ""
 
 
 # --- questions ------------------------------------------------------------------------------------
@@ -274,7 +279,8 @@ def blank_drawing() -> str:
     for stack in ("encoder", "decoder"):
         own = [box for box in sheets.boxes() if box.stack == stack]
         rows = "".join(
-            f'<li class="blank" data-name="{html.escape(box.name)}">'
+            f'<li class="blank" data-name="{html.escape(box.name)}" '
+            f'data-hint="{html.escape(box.does)}">'
             f'<select hidden aria-label="{stack}, box {number} from below">'
             f'<option value="">?</option>{options}</select>'
             f"<details><summary><b>{html.escape(box.name)}</b></summary><p>{as_html(box.does)} "
@@ -312,7 +318,7 @@ def self_assessment() -> str:
 
 def _skill(number: int, skill: str, title: str) -> str:
     own = [question for question in questions().values() if question.skill == skill]
-    two = sorted(own, key=lambda question: question.level)[:2]
+    two = sorted(own, key=lambda question: question.level)[:2]  # for instance
     third = max(own, key=lambda question: (question.level, len(question.follow_ups)))
     problems = [
         problem
@@ -327,7 +333,7 @@ def _skill(number: int, skill: str, title: str) -> str:
     derive += map(exercise_link, exercises)
     told = {
         "skill": skill,
-        "questions": [question.id for question in two],
+        "questions": [question.id for question in own],
         "third": third.id,
         "problems": [problem.id for problem in problems],
         "exercises": exercises,
@@ -337,8 +343,8 @@ def _skill(number: int, skill: str, title: str) -> str:
         f'<section class="skill" id="{skill}" data-skill="{html.escape(json.dumps(told))}">'
         f"{_heading(skill, f'{number}. {html.escape(title)}')}<ol>"
         "<li>I cannot.</li>"
-        "<li><b>Vaguely:</b> one of the two questions below.</li>"
-        f"<li><b>I can explain it:</b> {asked}, both answered aloud.</li>"
+        "<li><b>Vaguely:</b> one question of this skill, answered aloud.</li>"
+        f"<li><b>I can explain it:</b> two of them, for instance {asked}.</li>"
         f"<li><b>I can derive it:</b> checked by {' or '.join(derive)}.</li>"
         f"<li><b>I can teach it:</b> {_asked(third)}, and its three follow-ups survived.</li>"
         '</ol><p class="skill-level" role="status"></p></section>'
@@ -452,7 +458,9 @@ def bank_script() -> str:
         "follow_up": rounds.FOLLOW_UP,
         "depth": rounds.DEPTH,
         "survived": rounds.SURVIVED,
+        "sinks": rounds.SINKS,
         "over": rounds.OVER,
+        "least": rounds.LEAST,
         "pages": {skill: _pages(skill) for skill in SKILLS},
         "questions": [_told_to_the_page(question) for question in questions().values()],
     }
@@ -476,7 +484,7 @@ def _told_to_the_page(question: Question) -> dict[str, Any]:
         "seconds": question.seconds,
         "skill": question.skill,
         "answer": as_html(question.answer.text),
-        "points": [claim(point) for point in question.points],
+        "points": [[as_html(point.text), links(point)] for point in question.points],
         "sinks": [[*map(as_html, rounds.sinking(sink))] for sink in question.sinks],
         "follow_ups": [[as_html(one.question), claim(one.answer)] for one in question.follow_ups],
         "how": claim(question.how),

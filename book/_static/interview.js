@@ -63,8 +63,11 @@ globalThis.Interview = (function () {
       for (const skill of skills) {
         const question = waiting.get(skill).shift();
         if (!question) continue;
+        if (chosen.length && left - secondsOf(question) < -bank.over) {
+          if (chosen.length >= bank.least) return chosen;
+          continue; // a shorter one of another skill
+        }
         left -= secondsOf(question);
-        if (chosen.length && left < -bank.over) return chosen;
         chosen.push(question);
       }
     }
@@ -77,7 +80,7 @@ globalThis.Interview = (function () {
     return [question.follow_ups[first], question.follow_ups[second], ["How do you know?", question.how]];
   }
 
-  const score = (said, sunk) => Math.max(0, said - 2 * sunk);
+  const score = (bank, said, sunk) => Math.max(0, said - bank.sinks * sunk);
 
   /* ---- the round ---- */
 
@@ -86,6 +89,7 @@ globalThis.Interview = (function () {
       this.place = place;
       this.bank = bank;
       this.state = null;
+      this.looked = Date.now();
       setInterval(() => this.tick(), 1000);
     }
 
@@ -97,14 +101,17 @@ globalThis.Interview = (function () {
     save() { if (!this.state.ids) store(this.state); } // what a link asks for leaves a round that is under way as it is
 
     begin(state, moved = false) {
+      this.looked = Date.now();
       this.state = { at: 0, left: 60 * state.minutes, answers: [], stage: "ask", ...state };
       this.save();
       this.show(moved);
     }
 
     tick() {
-      if (!this.state || this.state.stage === "end" || document.hidden) return;
-      this.state.left -= 1;
+      const passed = Math.round((Date.now() - this.looked) / 1000);
+      this.looked += 1000 * passed;
+      if (!this.state || this.state.stage === "end" || passed > AWAY) return;
+      this.state.left -= passed;
       this.save();
       const clock = this.place.querySelector(".mock-clock");
       if (!clock) return;
@@ -132,7 +139,11 @@ globalThis.Interview = (function () {
     head() {
       const { at, minutes, hidden } = this.state;
       const clock = make("span", { className: "mock-clock", textContent: clockText(this.state.left), hidden });
-      const hide = button(hidden ? "Show the clock" : "Hide the clock", () => this.to(this.state.stage, { hidden: !hidden }), { className: "mock-quiet" });
+      const hide = button(hidden ? "Show the clock" : "Hide the clock", () => {
+        clock.hidden = this.state.hidden = !this.state.hidden;
+        hide.textContent = clock.hidden ? "Show the clock" : "Hide the clock";
+        this.save();
+      }, { className: "mock-quiet" });
       const stop = button("End the round", () => this.to("end"), { className: "mock-quiet" });
       return make("div", { className: "mock-head" }, make("span", { textContent: `Question ${at + 1} of ${this.questions.length}, ${minutes} minutes` }), clock, hide, stop);
     }
@@ -158,14 +169,14 @@ globalThis.Interview = (function () {
     }
 
     rubric(question, fixed) {
-      const box = (list, place, html) => {
+      const box = (list, place, html, why) => {
         const input = make("input", { type: "checkbox", checked: this.now[list][place], disabled: fixed, on: { change: () => { this.now[list][place] = input.checked; this.save(); } } });
-        return make("li", {}, make("label", {}, input, " ", make("span", { html })));
+        return make("li", {}, make("label", {}, input, " ", make("span", { html })), make("div", { className: "mock-why", html: why }));
       };
-      const said = make("ul", { className: "mock-ticks" }, ...question.points.map((html, place) => box("points", place, html)));
-      const sunk = make("ul", { className: "mock-ticks" }, ...question.sinks.map(([sentence, why], place) => box("sinks", place, `“${sentence}” <span class="ask-why">${why}</span>`)));
+      const said = make("ul", { className: "mock-ticks" }, ...question.points.map(([html, why], place) => box("points", place, html, why)));
+      const sunk = make("ul", { className: "mock-ticks" }, ...question.sinks.map(([sentence, why], place) => box("sinks", place, `“${sentence}”`, `<span class="ask-why">${why}</span>`)));
       const answer = make("details", {}, make("summary", { textContent: "The answer, aloud" }), make("p", { className: "ask-answer", html: question.answer }));
-      return [make("p", { html: "<strong>Tick what you have said</strong>" }), said, make("p", { html: "<strong>And what you should not have said</strong> (each costs two points)" }), sunk, answer];
+      return [make("p", { html: "<strong>Tick what you have said</strong>" }), said, make("p", { html: "<strong>And what you should not have said</strong> (each costs ${this.bank.sinks} points)" }), sunk, answer];
     }
 
     depth(question) {
@@ -208,6 +219,18 @@ globalThis.Interview = (function () {
       if (answer.deep.length === this.bank.depth) attempt(`${question.id}.deep`, answer.deep.every(Boolean));
     }
 
+    /* What was not said, question by question, with the answer to read. */
+    missed(answered) {
+      const parts = answered.map((answer) => {
+        const question = this.questions.find(({ id }) => id === answer.id);
+        const open = question.points.filter((_, place) => !answer.points[place]).map(([html, why]) => make("li", { html: `${html} ${why}` }));
+        const sunk = question.sinks.filter((_, place) => answer.sinks[place]).map(([sentence, why]) => make("li", { html: `“${sentence}” <span class="ask-why">${why}</span>` }));
+        if (!open.length && !sunk.length) return null;
+        return make("details", {}, make("summary", { html: question.text }), make("ul", {}, ...open, ...sunk), make("p", { className: "ask-answer", html: question.answer }));
+      }).filter(Boolean);
+      return parts.length ? [make("h3", { textContent: "Not said, or better not said" }), ...parts] : [];
+    }
+
     ending() {
       const questions = this.questions;
       const answered = this.state.answers.filter((answer) => answer?.told);
@@ -217,7 +240,7 @@ globalThis.Interview = (function () {
         this.keep(question, answer);
         const said = answer.points.filter(Boolean).length, sunk = answer.sinks.filter(Boolean).length;
         const sum = skills.get(question.skill) ?? { got: 0, most: 0, sunk: 0, deep: 0, depth: 0 };
-        sum.got += score(said, sunk);
+        sum.got += score(this.bank, said, sunk);
         sum.most += question.points.length;
         sum.sunk += sunk;
         sum.deep += answer.deep.filter(Boolean).length;
@@ -232,9 +255,11 @@ globalThis.Interview = (function () {
         make("td", { html: this.bank.pages[skill] })));
       const table = make("table", { className: "mock-result" }, make("thead", { html: "<tr><th scope='col'>Skill, the weakest first</th><th scope='col'>Points</th><th scope='col'>Sinking sentences</th><th scope='col'>Follow-ups</th><th scope='col'>To read</th></tr>" }), make("tbody", {}, ...rows));
       const { seed, minutes, role } = this.state;
+      const total = (part) => [...skills.values()].reduce((sum, skill) => sum + skill[part], 0);
       return [
         make("h2", { className: "mock-here", textContent: "How it was" }),
-        answered.length ? table : make("p", { textContent: "No question was answered." }),
+        make("p", { textContent: answered.length ? `${total("got")} of ${total("most")} points, ${total("deep")} of ${total("depth")} follow-ups.` : "No question was answered." }),
+        ...(answered.length ? [table, ...this.missed(answered)] : []),
         make("p", { hidden: Boolean(this.state.ids), textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions.` }),
         button("Another round", () => {
           if (!this.state.ids) store(null);
@@ -246,6 +271,7 @@ globalThis.Interview = (function () {
     }
   }
 
+  const AWAY = 600; // seconds: whoever was away for longer has interrupted the round, a closed lid is no answer
   const WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "islet", "jolly", "kayak", "larch", "maple", "north", "olive", "pearl", "quill", "river", "stone", "tulip"];
 
   function start(place, bank) {
@@ -309,6 +335,7 @@ globalThis.Interview = (function () {
     if (near(number, value, tolerance)) return { right: true, counts: true, text: "Right." };
     const known = wrong.find(([other]) => near(number, other, tolerance || 1e-6));
     if (known) return { right: false, counts: true, text: known[1] };
+    if (!tolerance && Number.isInteger(value) && near(number, value, 0.1)) return { right: false, counts: true, text: "Near, but here a count is exact: count once more." };
     if (near(number, value, 0.05)) return { right: false, counts: true, text: "Close. Compute it once more, with more digits." };
     return { right: false, counts: true, text: "Not this one. The hint shows the way." };
   }
@@ -331,9 +358,16 @@ globalThis.Interview = (function () {
   function offerDrawing(drawing) {
     const row = drawing.nextElementSibling, blanks = [...drawing.querySelectorAll(".blank")];
     const [check, again] = row.querySelectorAll("button"), says = row.querySelector("[role=status]");
+    const mark = (blank, right, wrong) => {
+      blank.classList.toggle("blank-right", right);
+      blank.classList.toggle("blank-wrong", wrong);
+      blank.querySelector("select").setAttribute("aria-invalid", String(wrong));
+      blank.querySelector(".blank-hint")?.remove();
+      if (wrong) blank.append(make("p", { className: "blank-hint", textContent: `Not this one. What stands here: ${blank.dataset.hint}` }));
+    };
     const reset = () => {
       for (const blank of blanks) {
-        blank.classList.remove("blank-right", "blank-wrong");
+        mark(blank, false, false);
         blank.querySelector("select").hidden = false;
         blank.querySelector("select").value = "";
         blank.querySelector("details").hidden = true;
@@ -346,8 +380,7 @@ globalThis.Interview = (function () {
         const chosen = blank.querySelector("select").value, is = chosen === blank.dataset.name;
         right += is;
         open += chosen === "";
-        blank.classList.toggle("blank-right", is);
-        blank.classList.toggle("blank-wrong", !is && chosen !== "");
+        mark(blank, is, !is && chosen !== "");
         blank.querySelector("details").hidden = !is;
         blank.querySelector("select").hidden = is;
       }
@@ -381,12 +414,12 @@ globalThis.Interview = (function () {
   function levelOf({ questions, problems, exercises, third }) {
     const records = progress.read(), done = questions.filter(passed).length;
     if (!questions.some((id) => record(id)?.attempts)) return 0;
-    if (done < questions.length) return done ? 2 : 1;
+    if (done < 2) return done + 1;
     if (!problems.some((id) => passed(`problem.${id}`)) && !exercises.some((id) => records[id]?.solved)) return 3;
     return passed(third) && passed(`${third}.deep`) ? 5 : 4;
   }
 
-  const NEXT = ["answer the two questions of level 3 in a round", "answer both questions of level 3", "answer the other question of level 3", "solve what level 4 names", "survive the three follow-ups of level 5", ""];
+  const NEXT = ["answer two questions of this skill in a round", "answer two questions of this skill well", "answer one more question of this skill", "solve what level 4 names", "survive the three follow-ups of level 5", ""];
 
   function offerLevels(sections) {
     const levels = sections.map((section) => ({ section, level: levelOf(JSON.parse(section.dataset.skill)) }));

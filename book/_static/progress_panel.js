@@ -16,7 +16,8 @@
   /* On the pages of the interview the questions are counted. */
   function showInterview(panel) {
     const own = Object.entries(progress.read()).filter(([name, record]) => /^interview\.(?!problem\.)\w+\.\w+$/.test(name) && record.attempts);
-    const well = own.filter(([, record]) => record.solved), due = own.filter(([, record]) => record.due && record.due <= progress.today());
+    const today = progress.today(), well = own.filter(([, record]) => record.solved);
+    const due = own.filter(([, { solved, last, due: day }]) => (solved ? day && day <= today : last && last < today)); // what would not do: from the next day on
     panel.querySelector(".own-counts").textContent = own.length
       ? `In this browser: ${own.length} questions answered, ${well.length} of them well, ${due.length} to be answered again today.`
       : "No question is answered in this browser yet.";

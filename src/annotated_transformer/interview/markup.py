@@ -6,6 +6,7 @@ import re
 from annotated_transformer.figures.quiz import typeset
 
 _CODE = re.compile(r"`([^`]+)`")
+_LOGARITHM = re.compile(r"\blog_(\w)\b")
 _STRESSED = re.compile(r"(?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])")
 
 
@@ -16,5 +17,6 @@ def as_html(text: str) -> str:
         if place % 2:
             parts[place] = f"<code>{html.escape(part, quote=False)}</code>"
         else:
-            parts[place] = _STRESSED.sub(r"<em>\1</em>", typeset(part))
+            typed = _LOGARITHM.sub(r"log<sub>\1</sub>", typeset(part))
+            parts[place] = _STRESSED.sub(r"<em>\1</em>", typed)
     return "".join(parts)

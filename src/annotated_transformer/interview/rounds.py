@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from annotated_transformer.interview.bank import ROLES, SKILLS, Claim, FollowUp, Question, questions
 
 MINUTES = (5, 20, 45)
-AROUND = 30  # seconds beside an answer: to hear the question, and to tick what was said
-FOLLOW_UP = 15  # seconds for one
+AROUND = 45  # seconds beside an answer: to hear the question, and to tick what was said
+FOLLOW_UP = 20  # seconds for one, and for its answer
 OVER = 30  # seconds that a round may be too long
+LEAST = 2  # questions in a round, however short it is
 DEPTH = 3
 PREFIX = "interview."  # of a question's record beside those of the exercises
 SURVIVED = 0.75  # of the points, and no sentence that sinks
+SINKS = 2  # points that such a sentence costs
 
 
 def draw(seed: str, minutes: int, role: str = "engineer") -> list[Question]:
@@ -40,9 +42,11 @@ def draw(seed: str, minutes: int, role: str = "engineer") -> list[Question]:
         for skill in skills:
             if waiting[skill]:
                 question = waiting[skill].pop(0)
+                if chosen and left - seconds_of(question) < -OVER:
+                    if len(chosen) >= LEAST:
+                        return chosen
+                    continue  # a shorter one of another skill
                 left -= seconds_of(question)
-                if chosen and left < -OVER:
-                    return chosen
                 chosen.append(question)
     return chosen
 
@@ -73,8 +77,8 @@ def chain(question: Question, seed: str) -> list[FollowUp]:
 
 
 def score(said: int, sunk: int) -> int:
-    """Points of an answer: one for each that was said, two less for each sentence that sinks."""
-    return max(0, said - 2 * sunk)
+    """Points of an answer: one for each that was said, less for each sentence that sinks."""
+    return max(0, said - SINKS * sunk)
 
 
 def survived(question: Question, said: int, sunk: int) -> bool:

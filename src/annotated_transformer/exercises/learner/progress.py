@@ -130,7 +130,10 @@ def chapter_title(name: str) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """The interview: how many questions were answered, would do, and are to be answered again."""
+    """The interview: how many questions were answered, would do, and are to be answered again.
+
+    due: by their reviews; and those that would not do, from the next day on.
+    """
 
     asked: int
     survived: int
@@ -153,8 +156,14 @@ def asked(day: datetime.date | None = None) -> Asked:
     return Asked(
         asked=sum(record.attempts > 0 for record in own),
         survived=sum(record.solved is not None for record in own),
-        due=sum(record.due is not None and record.due <= now for record in own),
+        due=sum(_again(record, now) for record in own),
     )
+
+
+def _again(record: Record, now: str) -> bool:
+    if record.solved is None:
+        return record.last is not None and record.last < now
+    return record.due is not None and record.due <= now
 
 
 def progress_tree(day: datetime.date | None = None) -> dict[str, object]:
