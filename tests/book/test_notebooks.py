@@ -184,9 +184,6 @@ def test_altering_one_stored_number_fails(path: Path, tmp_path: Path) -> None:
     notebook = read(path)
     index, place = first_stored_number(notebook)
     notebook["cells"] = notebook["cells"][: index + 1]  # later cells do not matter here
-    true = nbval(notebook, tmp_path / "true.ipynb")
-    assert true.returncode == 0, true.stdout
-
     altered = copy.deepcopy(notebook)
     output = altered["cells"][index]["outputs"][place]
     other_digit = lambda match: str((int(match[0]) + 1) % 10)  # noqa: E731

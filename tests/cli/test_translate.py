@@ -401,7 +401,13 @@ def begun(call, files, broken, monkeypatch, content: bytes) -> None:
     broken(0, WorkError("no line has this number"))
 
 
-@pytest.mark.parametrize("cut", [*range(0, 12), 20, 33, -8, -1, None])
+CUTS = [*range(0, 12), 20, 33, -8, -1, None]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [pytest.param(cut, marks=[pytest.mark.slow] if n % 4 else []) for n, cut in enumerate(CUTS)],
+)
 def test_wherever_the_output_was_cut_off_nothing_is_lost_and_nothing_twice(
     call, files, whole, broken, monkeypatch, cut
 ):

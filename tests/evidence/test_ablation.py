@@ -318,6 +318,7 @@ def test_unknown_rows_and_plans_are_named(capsys: pytest.CaptureFixture[str]) ->
 # --- running --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rows_are_run_recorded_and_not_run_again(tmp_path: Path) -> None:
     told: list[str] = []
     runner = small_runner(tmp_path, told)

@@ -224,7 +224,12 @@ def test_scores_without_a_run_are_noticed() -> None:
     assert "31.25" in problems[1]
 
 
-def test_the_ledger_of_this_repository_holds() -> None:
+@pytest.mark.parametrize(
+    "every", [8, pytest.param(1, marks=pytest.mark.slow)], ids=["a few scored again", "all"]
+)
+def test_the_ledger_of_this_repository_holds(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = itertools.cycle([problems_of_scores, *[lambda *_: []] * (every - 1)])
+    monkeypatch.setattr(checks, "problems_of_scores", lambda *told: next(turns)(*told))
     repository = checks.find_repository(ROOT)
     assert load_run_records(repository.results)  # else there would be nothing to hold
     assert find_ledger_cells(repository.notebooks)

@@ -150,7 +150,7 @@ def _spoiled(value: Any) -> Any:
 @pytest.mark.parametrize(
     "exercise",
     [
-        pytest.param(exercise, id=exercise.id, marks=[pytest.mark.slow] if number % 5 else [])
+        pytest.param(exercise, id=exercise.id, marks=[pytest.mark.slow] if number % 15 else [])
         for number, exercise in enumerate(EXERCISES)
         if not exercise.asks_for_answers
     ],
@@ -184,7 +184,7 @@ def test_every_alternative_passes(exercise: Exercise, record_property: Record) -
             assert report.passed, f"{alternative.__name__}: {report.message}"
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
 @by_id
 def test_mistakes_are_rejected_with_their_own_sentences(
     exercise: Exercise, every: int, record_property: Record
@@ -208,7 +208,9 @@ def test_mistakes_are_rejected_with_their_own_sentences(
 
 
 @pytest.mark.parametrize("every", [20, pytest.param(4, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
+)
 @pytest.mark.parametrize("exercise", DRAWN, ids=lambda exercise: exercise.id)
 def test_mistakes_are_named_whatever_the_learner_draws(
     exercise: Exercise, seed: int, every: int
@@ -220,7 +222,13 @@ def test_mistakes_are_named_whatever_the_learner_draws(
         assert mistake.name in report.mistakes, f"{mistake.name}: {report.message}"
 
 
-@by_id
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        pytest.param(exercise, id=exercise.id, marks=[pytest.mark.slow] if number % 3 else [])
+        for number, exercise in enumerate(EXERCISES)
+    ],
+)
 def test_the_cases_tell_the_mistakes_apart(exercise: Exercise) -> None:
     """Two that say the same may end in the same accidents, but for the numbers in them."""
     if exercise.asks_for_answers:

@@ -7,7 +7,7 @@ import functools
 import gzip
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urldefrag, urlparse
@@ -32,13 +32,15 @@ CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 TRANSLATOR = "book/look_inside.html"
 
 
-# One chapter in five and one page of each kind are looked at twice by `make test`.
+# `make test` looks at one chapter in five and at one page of each kind on a desk; on a phone at
+# other chapters, and at all pages that are none. The rest is slow.
 FEW = {*CHAPTERS[::5], "book/index.html", "book/exercises.html", "book/mock_interview.html"}
+ON_A_PHONE = {*CHAPTERS[2::5], *(page for page in READ if page not in CHAPTERS)}
 
 
-def some(pages: Sequence[str]) -> list[Any]:
+def some(pages: Sequence[str], few: Collection[str] = FEW) -> list[Any]:
     """All of these; those that are not of the few are slow."""
-    return [pytest.param(page, marks=[] if page in FEW else pytest.mark.slow) for page in pages]
+    return [pytest.param(page, marks=[] if page in few else pytest.mark.slow) for page in pages]
 
 
 if not PAGES:
@@ -61,7 +63,7 @@ def test_page_on_a_desk(browser: Browser, address: str, name: str) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", some(READ, ON_A_PHONE))
 def test_page_on_a_phone_from_a_folder(browser: Browser, name: str) -> None:
     """Without a server, and narrow, then wide: the article looks as on a desk, the menus do not."""
     visit = open_page(browser, (SITE / name).as_uri(), 390, "dark")
@@ -348,7 +350,10 @@ def test_the_translator_is_worked_with_keys_alone(browser: Browser) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["notebooks/09_decoding.html", "book/index.html"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("notebooks/09_decoding.html", marks=pytest.mark.slow), "book/index.html"],
+)
 def test_the_translator_is_loaded_when_it_is_asked_for(
     browser: Browser, address: str, name: str
 ) -> None:

@@ -109,12 +109,13 @@ def test_two_runs_of_one_command_end_with_the_same_bits(tmp_path, options):
 
 
 @posix
-def test_killed_without_warning_and_resumed(finished, tmp_path):
-    """kill -9 three times, at moments nobody chose; the weights are those of the finished run."""
+@pytest.mark.parametrize("kills", [(21,), pytest.param((7, 21, 42), marks=pytest.mark.slow)])
+def test_killed_without_warning_and_resumed(finished, tmp_path, kills):
+    """kill -9 at moments nobody chose; the weights are those of the finished run."""
     run_dir = tmp_path / "run"
     chance = random.Random(0)
     options = RECIPE
-    for at_least in (7, 21, 42):
+    for at_least in kills:
         process = begin(run_dir, *options)
         wait_for_checkpoint(run_dir, at_least, process)
         time.sleep(chance.uniform(0, 0.05))
