@@ -136,6 +136,8 @@ def shown(value: float) -> str:
     """A number as a reader would write it."""
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
     return f"{value:.4g}" if abs(value) >= 1e-3 else f"{value:.3g}".replace("e-0", "·10^−")
 
 
@@ -250,7 +252,7 @@ def _problem(number: int, problem: sheets.Problem) -> str:
         told = {
             "value": problem.value,
             "tolerance": problem.tolerance,
-            "wrong": problem.wrong,
+            "wrong": [[number, as_html(said)] for number, said in problem.wrong],
             "id": problem.id,
             "unit": problem.unit,
         }
@@ -280,7 +282,7 @@ def blank_drawing() -> str:
         own = [box for box in sheets.boxes() if box.stack == stack]
         rows = "".join(
             f'<li class="blank" data-name="{html.escape(box.name)}" '
-            f'data-hint="{html.escape(box.does)}">'
+            f'data-hint="{html.escape(as_html(box.does))}">'
             f'<select hidden aria-label="{stack}, box {number} from below">'
             f'<option value="">?</option>{options}</select>'
             f"<details><summary><b>{html.escape(box.name)}</b></summary><p>{as_html(box.does)} "
@@ -457,7 +459,9 @@ def bank_script() -> str:
         "around": rounds.AROUND,
         "follow_up": rounds.FOLLOW_UP,
         "depth": rounds.DEPTH,
-        "survived": rounds.SURVIVED,
+        "usual": rounds.USUAL,
+        "longest": rounds.LONGEST,
+        "enough": rounds.ENOUGH,
         "sinks": rounds.SINKS,
         "over": rounds.OVER,
         "least": rounds.LEAST,
@@ -488,7 +492,6 @@ def _told_to_the_page(question: Question) -> dict[str, Any]:
         "sinks": [[*map(as_html, rounds.sinking(sink))] for sink in question.sinks],
         "follow_ups": [[as_html(one.question), claim(one.answer)] for one in question.follow_ups],
         "how": claim(question.how),
-        "trains": [*map(exercise_link, question.trains)],
     }
 
 

@@ -10,22 +10,22 @@ globalThis.Interview = (function () {
   /* ---- small things ---- */
 
   function make(kind, given = {}, ...children) {
-    const { html, on, data, ...properties } = given;
+    const { html, on, is = {}, ...properties } = given;
     const element = Object.assign(document.createElement(kind), properties);
     if (html !== undefined) element.innerHTML = html; // of the book's own bank, never of a reader
     for (const [name, heard] of Object.entries(on ?? {})) element.addEventListener(name, heard);
-    Object.assign(element.dataset, data ?? {});
+    for (const [name, value] of Object.entries(is)) element.setAttribute(name, value);
     element.append(...children);
     return element;
   }
 
   const button = (text, heard, given = {}) => make("button", { type: "button", textContent: text, on: { click: heard }, ...given });
-  const record = (name) => progress.read()[PREFIX + name];
-  const passed = (name) => Boolean(record(name)?.solved);
 
+  /* Whether this browser keeps it. */
   function attempt(name, right, mistakes = []) {
-    progress.change(PREFIX + name, (kept) => progress.attempted(kept, right, progress.today(), mistakes));
+    const kept = progress.change(PREFIX + name, (record) => progress.attempted(record, right, progress.today(), mistakes));
     document.dispatchEvent(new Event("book-progress"));
+    return kept;
   }
 
   const stored = () => { try { return JSON.parse(localStorage.getItem(ROUND)); } catch { return null; } };
@@ -81,6 +81,7 @@ globalThis.Interview = (function () {
   }
 
   const score = (bank, said, sunk) => Math.max(0, said - bank.sinks * sunk);
+  const well = (bank, question, said, sunk) => !sunk && said >= bank.enough * question.points.length;
 
   /* ---- the round ---- */
 
@@ -91,6 +92,16 @@ globalThis.Interview = (function () {
       this.state = null;
       this.looked = Date.now();
       setInterval(() => this.tick(), 1000);
+      document.addEventListener("visibilitychange", () => this.seen());
+    }
+
+    /* Another tab may have gone on with the round meanwhile. */
+    seen() {
+      if (document.hidden || !this.state || this.state.ids) return;
+      const kept = stored();
+      if (JSON.stringify({ ...kept, left: 0 }) === JSON.stringify({ ...this.state, left: 0 })) return;
+      if (isRound(kept, this.bank)) this.begin(kept);
+      else this.offer();
     }
 
     get questions() {
@@ -98,7 +109,34 @@ globalThis.Interview = (function () {
       return ids ? this.bank.questions.filter(({ id }) => ids.includes(id)) : draw(this.bank, seed, minutes, role);
     }
     get now() { return this.state.answers[this.state.at]; }
-    save() { if (!this.state.ids) store(this.state); } // what a link asks for leaves a round that is under way as it is
+    save() { if (!this.state.ids && !document.hidden) store(this.state); } // what a link asks for leaves a round that is under way as it is
+
+    /* The form that begins a round. */
+    offer() {
+      this.state = null;
+      const { minutes: lengths, roles, usual } = this.bank;
+      const seed = make("input", { type: "text", value: `${WORDS[Math.floor(Math.random() * WORDS.length)]}-${Math.floor(Math.random() * 900 + 100)}`, maxLength: this.bank.longest, autocomplete: "off" });
+      const minutes = make("select", {}, ...lengths.map((value) => make("option", { value, textContent: `${value} minutes`, selected: value === usual.minutes })));
+      const role = make("select", {}, ...Object.keys(roles).map((value) => make("option", { value, textContent: value, selected: value === usual.role })));
+      const hidden = make("input", { type: "checkbox" });
+      const form = make("form", { className: "mock-start", on: { submit: (event) => {
+        event.preventDefault();
+        this.begin({ seed: seed.value.trim() || "book", minutes: Number(minutes.value), role: role.value, hidden: hidden.checked }, true);
+      } } },
+      make("label", {}, "How long ", minutes), make("label", {}, "Asked as ", role), make("label", {}, "Drawn from the word ", seed),
+      make("label", {}, hidden, " without a clock"), make("button", { textContent: "Begin" }));
+      this.place.replaceChildren(make("p", { textContent: "You are asked, you answer aloud, you see what must be said and tick what you said. Friends who take the same word get the same questions." }), form);
+    }
+
+    /* What a link asks for, or what was kept, or the form. */
+    open() {
+      const wanted = /^#ask=([\w.,]+)$/.exec(location.hash)?.[1].split(",") ?? []; // a link asks for these alone
+      const ids = wanted.filter((name) => this.bank.questions.some(({ id }) => id === name));
+      const kept = stored();
+      if (ids.length) this.begin({ ids, seed: "asked", minutes: 4 * ids.length, role: "researcher", hidden: false });
+      else if (isRound(kept, this.bank)) this.begin(kept);
+      else this.offer();
+    }
 
     begin(state, moved = false) {
       this.looked = Date.now();
@@ -164,7 +202,7 @@ globalThis.Interview = (function () {
     }
 
     reveal(question) {
-      this.state.answers[this.state.at] = { id: question.id, points: question.points.map(() => false), sinks: question.sinks.map(() => false), deep: [] };
+      this.state.answers[this.state.at] = { id: question.id, stamp: stampOf(question), points: question.points.map(() => false), sinks: question.sinks.map(() => false), deep: [] };
       this.to("tick");
     }
 
@@ -173,10 +211,10 @@ globalThis.Interview = (function () {
         const input = make("input", { type: "checkbox", checked: this.now[list][place], disabled: fixed, on: { change: () => { this.now[list][place] = input.checked; this.save(); } } });
         return make("li", {}, make("label", {}, input, " ", make("span", { html })), make("div", { className: "mock-why", html: why }));
       };
-      const said = make("ul", { className: "mock-ticks" }, ...question.points.map(([html, why], place) => box("points", place, html, why)));
-      const sunk = make("ul", { className: "mock-ticks" }, ...question.sinks.map(([sentence, why], place) => box("sinks", place, `“${sentence}”`, `<span class="ask-why">${why}</span>`)));
+      const said = make("ul", { className: "mock-ticks", is: { "aria-label": "What you have said" } }, ...question.points.map(([html, why], place) => box("points", place, html, why)));
+      const sunk = make("ul", { className: "mock-ticks", is: { "aria-label": "What you should not have said" } }, ...question.sinks.map(([sentence, why], place) => box("sinks", place, `“${sentence}”`, `<span class="ask-why">${why}</span>`)));
       const answer = make("details", {}, make("summary", { textContent: "The answer, aloud" }), make("p", { className: "ask-answer", html: question.answer }));
-      return [make("p", { html: "<strong>Tick what you have said</strong>" }), said, make("p", { html: "<strong>And what you should not have said</strong> (each costs ${this.bank.sinks} points)" }), sunk, answer];
+      return [make("p", { html: "<strong>Tick what you have said</strong>" }), said, make("p", { html: `<strong>And what you should not have said</strong> (each costs ${this.bank.sinks} points)` }), sunk, answer];
     }
 
     depth(question) {
@@ -187,9 +225,10 @@ globalThis.Interview = (function () {
         const here = level === deep.length;
         parts.push(make("p", { className: here ? "mock-here" : "", html: `<strong>${level + 1}. ${text}</strong>` }));
         if (!here) { parts.push(make("p", { className: "ask-how", html: answer })); return; }
-        const shown = make("div", { hidden: true }, make("p", { className: "ask-how", html: answer }),
+        const told = make("p", { className: "ask-how", tabIndex: -1, html: answer });
+        const shown = make("div", { hidden: true }, told,
           button("I said that", () => this.deeper(true)), " ", button("I did not", () => this.deeper(false)));
-        const show = button("Show the answer", () => { shown.hidden = false; show.hidden = true; shown.querySelector("button").focus(); });
+        const show = button("Show the answer", () => { shown.hidden = false; show.hidden = true; told.focus(); });
         parts.push(show, shown);
       });
       if (deep.length === asked.length) {
@@ -199,8 +238,8 @@ globalThis.Interview = (function () {
       return parts;
     }
 
-    deeper(survived) {
-      this.now.deep.push(survived);
+    deeper(said) {
+      this.now.deep.push(said);
       this.to("deep");
     }
 
@@ -215,7 +254,7 @@ globalThis.Interview = (function () {
       if (answer.kept || !answer.told) return; // what was only shown is no attempt
       answer.kept = true;
       const said = answer.points.filter(Boolean).length, sunk = answer.sinks.filter(Boolean).length;
-      attempt(question.id, !sunk && said >= this.bank.survived * question.points.length, answer.sinks.flatMap((is, place) => (is ? [`sinks-${place + 1}`] : [])));
+      this.kept = attempt(question.id, well(this.bank, question, said, sunk), answer.sinks.flatMap((is, place) => (is ? [`sinks-${place + 1}`] : [])));
       if (answer.deep.length === this.bank.depth) attempt(`${question.id}.deep`, answer.deep.every(Boolean));
     }
 
@@ -249,23 +288,26 @@ globalThis.Interview = (function () {
       }
       this.save();
       const weakest = [...skills].sort(([, one], [, other]) => one.got / one.most - other.got / other.most);
-      const rows = weakest.map(([skill, sum]) => make("tr", {},
-        make("th", { scope: "row", textContent: this.bank.skills[skill] }), make("td", { textContent: `${sum.got} of ${sum.most}` }),
-        make("td", { textContent: String(sum.sunk) }), make("td", { textContent: `${sum.deep} of ${sum.depth}` }),
-        make("td", { html: this.bank.pages[skill] })));
-      const table = make("table", { className: "mock-result" }, make("thead", { html: "<tr><th scope='col'>Skill, the weakest first</th><th scope='col'>Points</th><th scope='col'>Sinking sentences</th><th scope='col'>Follow-ups</th><th scope='col'>To read</th></tr>" }), make("tbody", {}, ...rows));
+      const cell = (html, kind = "td", role = "cell") => make(kind, { html, is: { role } }); // on a phone it is no table to look at
+      const row = (...cells) => make("tr", { is: { role: "row" } }, ...cells);
+      const rows = weakest.map(([skill, sum]) => row(cell(this.bank.skills[skill], "th", "rowheader"), cell(`${sum.got} of ${sum.most}`),
+        cell(String(sum.sunk)), cell(`${sum.deep} of ${sum.depth}`), cell(this.bank.pages[skill])));
+      const head = row(...["Skill, the weakest first", "Points", "Sinking sentences", "Follow-ups", "To read"].map((text) => cell(text, "th", "columnheader")));
+      const table = make("table", { className: "mock-result", is: { role: "table" } }, make("thead", { is: { role: "rowgroup" } }, head), make("tbody", { is: { role: "rowgroup" } }, ...rows));
       const { seed, minutes, role } = this.state;
       const total = (part) => [...skills.values()].reduce((sum, skill) => sum + skill[part], 0);
       return [
         make("h2", { className: "mock-here", textContent: "How it was" }),
         make("p", { textContent: answered.length ? `${total("got")} of ${total("most")} points, ${total("deep")} of ${total("depth")} follow-ups.` : "No question was answered." }),
         ...(answered.length ? [table, ...this.missed(answered)] : []),
+        make("p", { hidden: this.kept !== false, textContent: "This browser keeps nothing of it." }),
         make("p", { hidden: Boolean(this.state.ids), textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions.` }),
         button("Another round", () => {
-          if (!this.state.ids) store(null);
-          this.state = null;
-          start(this.place, this.bank);
-          this.place.querySelector("select").focus();
+          const linked = this.state.ids;
+          if (!linked) store(null);
+          if (linked) history.replaceState(null, "", location.pathname + location.search); // a reload does not ask it again
+          this.open();
+          this.place.querySelector("select, .mock-here")?.focus();
         }),
       ];
     }
@@ -274,23 +316,8 @@ globalThis.Interview = (function () {
   const AWAY = 600; // seconds: whoever was away for longer has interrupted the round, a closed lid is no answer
   const WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "islet", "jolly", "kayak", "larch", "maple", "north", "olive", "pearl", "quill", "river", "stone", "tulip"];
 
-  function start(place, bank) {
-    const seed = make("input", { type: "text", value: `${WORDS[Math.floor(Math.random() * WORDS.length)]}-${Math.floor(Math.random() * 900 + 100)}`, maxLength: 40, autocomplete: "off" });
-    const minutes = make("select", {}, ...bank.minutes.map((value) => make("option", { value, textContent: `${value} minutes`, selected: value === 20 })));
-    const role = make("select", {}, ...Object.keys(bank.roles).map((value) => make("option", { value, textContent: value, selected: value === "engineer" })));
-    const hidden = make("input", { type: "checkbox" });
-    const form = make("form", { className: "mock-start", on: { submit: (event) => {
-      event.preventDefault();
-      round.begin({ seed: seed.value.trim() || "book", minutes: Number(minutes.value), role: role.value, hidden: hidden.checked }, true);
-    } } },
-    make("label", {}, "How long ", minutes), make("label", {}, "Asked as ", role), make("label", {}, "Drawn from the word ", seed),
-    make("label", {}, hidden, " without a clock"), make("button", { textContent: "Begin" }));
-    const round = rounds.get(place) ?? new Round(place, bank);
-    rounds.set(place, round);
-    place.replaceChildren(make("p", { textContent: "You are asked, you answer aloud, you see what must be said and tick what you said. Friends who take the same word get the same questions." }), form);
-  }
-
-  const rounds = new WeakMap();
+  /* A question that was changed since is another one. */
+  const stampOf = ({ points, sinks, follow_ups: asked }) => numberOf(JSON.stringify([points, sinks, asked]));
 
   /* Whether what was kept is a round of this bank. */
   function isRound(kept, bank) {
@@ -298,32 +325,34 @@ globalThis.Interview = (function () {
     if (!["ask", "tick", "deep", "end"].includes(kept.stage) || !Number.isInteger(kept.at)) return false;
     if (!bank.minutes.includes(kept.minutes) || kept.at < 0) return false;
     const drawn = draw(bank, kept.seed, kept.minutes, kept.role);
-    const fits = (answer, question) => !answer || (answer.id === question?.id && Array.isArray(answer.deep)
-      && answer.points?.length === question.points.length && answer.sinks?.length === question.sinks.length);
+    const flags = (list, length) => Array.isArray(list) && list.length === length && list.every((one) => typeof one === "boolean");
+    const fits = (answer, question) => !answer || (answer.id === question?.id && answer.stamp === stampOf(question) && flags(answer.points, question.points.length)
+      && flags(answer.sinks, question.sinks.length) && flags(answer.deep, answer.deep?.length) && answer.deep.length <= bank.depth);
     const begun = ["ask", "end"].includes(kept.stage) || Boolean(kept.answers[kept.at]);
-    return kept.at < drawn.length && begun && kept.answers.every((answer, number) => fits(answer, drawn[number]));
+    return Number.isFinite(kept.left) && kept.at < drawn.length && begun && kept.answers.every((answer, number) => fits(answer, drawn[number]));
   }
 
   function offerRound(place) {
     globalThis.loadScript("interview_bank.js").then(() => {
-      const bank = globalThis.BOOK_INTERVIEW, kept = stored();
-      start(place, bank);
-      const wanted = /^#ask=([\w.,]+)$/.exec(location.hash)?.[1].split(",") ?? []; // a link asks for these alone
-      const ids = wanted.filter((name) => bank.questions.some(({ id }) => id === name));
-      if (!ids.length && isRound(kept, bank)) rounds.get(place).begin(kept);
-      else if (ids.length) rounds.get(place).begin({ ids, seed: "asked", minutes: 4 * ids.length, role: "researcher", hidden: false });
+      const round = new Round(place, globalThis.BOOK_INTERVIEW);
+      round.open();
+      addEventListener("hashchange", () => { if (location.hash.startsWith("#ask=")) round.open(); });
     }).catch(() => place.prepend(make("p", { textContent: "The questions could not be loaded; the round below is one on paper." })));
   }
 
   /* ---- a number that is asked for ---- */
 
+  /* Without spaces, and with raised digits as ^-7. */
+  const plainly = (text) => text.replace(/[⁻⁰¹²³⁴-⁹]+/g, (raised) => `^${[...raised].map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(one)).map((at) => (at ? at - 1 : "-")).join("")}`)
+    .replace(/\s/g, "").replace(/[−–]/g, "-").toLowerCase();
+
   /* The number in what was typed: 42.9, 42,900, 3e-7, 3·10^-7; NaN where there is none. */
   function numberIn(text, unit = "") {
-    let typed = text.trim().replace(/[⁻⁰¹²³⁴-⁹]+/g, (raised) => `^${[...raised].map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(one)).map((at) => (at ? at - 1 : "-")).join("")}`);
-    if (unit && typed.toLowerCase().endsWith(unit.toLowerCase())) typed = typed.slice(0, -unit.length).trim();
-    typed = typed.replace(/\s*million$/i, "e6");
-    if (/^-?\d+,\d+(e|$)/i.test(typed) && !/^-?[1-9]\d{0,2},\d{3}$/.test(typed)) typed = typed.replace(",", "."); // as in 42,9
-    const plain = typed.replace(/[−–]/g, "-").replace(/[\s_]|,(?=\d{3}(\D|$))/g, "").replace(/(?:[·*x×]10\^?\(?(-?\d+)\)?)$/i, "e$1").replace(/%$/, "");
+    let typed = plainly(text);
+    if (unit && typed.endsWith(plainly(unit))) typed = typed.slice(0, -plainly(unit).length);
+    typed = typed.replace(/million$/, "e6");
+    if (/^-?\d+,\d+(e|$)/.test(typed) && !/^-?[1-9]\d{0,2},\d{3}$/.test(typed)) typed = typed.replace(",", "."); // as in 42,9
+    const plain = typed.replace(/_|,(?=\d{3}(\D|$))/g, "").replace(/[·*x×]10\^\(?(-?\d+)\)?$/, "e$1").replace(/%$/, "");
     return plain === "" ? NaN : Number(plain);
   }
 
@@ -344,12 +373,12 @@ globalThis.Interview = (function () {
     const check = JSON.parse(form.dataset.check);
     const [input, says] = [form.querySelector("input"), form.querySelector("[role=status]")];
     form.hidden = false;
-    if (passed(`problem.${check.id}`)) says.textContent = "Solved in this browser.";
+    if (progress.read()[`${PREFIX}problem.${check.id}`]?.solved) says.textContent = "Solved in this browser.";
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const { right, counts, text } = judge(input.value, check);
       if (counts) attempt(`problem.${check.id}`, right);
-      says.textContent = (right ? "✓ " : "✗ ") + text;
+      says.innerHTML = (right ? "✓ " : "✗ ") + text; // of the book, as are all of them
     });
   }
 
@@ -361,9 +390,13 @@ globalThis.Interview = (function () {
     const mark = (blank, right, wrong) => {
       blank.classList.toggle("blank-right", right);
       blank.classList.toggle("blank-wrong", wrong);
-      blank.querySelector("select").setAttribute("aria-invalid", String(wrong));
+      const select = blank.querySelector("select"), id = `blank-hint-${blanks.indexOf(blank)}`;
+      select.setAttribute("aria-invalid", String(wrong));
+      select.removeAttribute("aria-describedby");
       blank.querySelector(".blank-hint")?.remove();
-      if (wrong) blank.append(make("p", { className: "blank-hint", textContent: `Not this one. What stands here: ${blank.dataset.hint}` }));
+      if (!wrong) return;
+      blank.append(make("p", { id, className: "blank-hint", html: `Not this one. What stands here: ${blank.dataset.hint}` }));
+      select.setAttribute("aria-describedby", id);
     };
     const reset = () => {
       for (const blank of blanks) {
@@ -384,7 +417,6 @@ globalThis.Interview = (function () {
         blank.querySelector("details").hidden = !is;
         blank.querySelector("select").hidden = is;
       }
-      if (!open) attempt("drawing", right === blanks.length);
       says.textContent = right === blanks.length ? `All ${blanks.length}. Unfold a box: what is lost if it goes?` : `${right} of ${blanks.length} are right${open ? `, ${open} are open` : ""}. Those that are right unfold: what is lost if the box goes?`;
     });
     again.addEventListener("click", reset);
@@ -395,13 +427,14 @@ globalThis.Interview = (function () {
   /* ---- a clock ---- */
 
   function offerClock(place) {
-    let left = 60 * Number(place.dataset.minutes), running = null;
+    let left = 60 * Number(place.dataset.minutes), until = 0, running = null;
     const shown = make("span", { className: "mock-clock", textContent: clockText(left) });
     const go = button("Start the clock", () => {
       if (running) { clearInterval(running); running = null; go.textContent = "Go on"; return; }
       go.textContent = "Pause";
+      until = Date.now() + 1000 * left; // a hidden page ticks rarely
       running = setInterval(() => {
-        left -= 1;
+        left = Math.round((until - Date.now()) / 1000);
         shown.textContent = clockText(left);
         shown.classList.toggle("mock-late", left < 0);
       }, 1000);
@@ -412,14 +445,14 @@ globalThis.Interview = (function () {
   /* ---- ten skills ---- */
 
   function levelOf({ questions, problems, exercises, third }) {
-    const records = progress.read(), done = questions.filter(passed).length;
-    if (!questions.some((id) => record(id)?.attempts)) return 0;
-    if (done < 2) return done + 1;
+    const records = progress.read(), passed = (id) => Boolean(records[PREFIX + id]?.solved);
+    if (!questions.some((id) => records[PREFIX + id]?.attempts)) return 0;
+    if (questions.filter(passed).length < 2) return 2;
     if (!problems.some((id) => passed(`problem.${id}`)) && !exercises.some((id) => records[id]?.solved)) return 3;
     return passed(third) && passed(`${third}.deep`) ? 5 : 4;
   }
 
-  const NEXT = ["answer two questions of this skill in a round", "answer two questions of this skill well", "answer one more question of this skill", "solve what level 4 names", "survive the three follow-ups of level 5", ""];
+  const NEXT = ["answer a question of this skill aloud", "", "answer two questions of this skill well", "solve what level 4 names", "survive the three follow-ups of level 5", ""];
 
   function offerLevels(sections) {
     const levels = sections.map((section) => ({ section, level: levelOf(JSON.parse(section.dataset.skill)) }));
@@ -442,7 +475,7 @@ globalThis.Interview = (function () {
     const says = make("p", { role: "status" });
     let known = 0, seen = 0;
     const row = make("div", { className: "drawing-row", hidden: true }, button("I knew", () => on(true)), " ", button("I did not", () => on(false)));
-    const all = button("Show all sentences", () => { folds.forEach((fold) => { fold.hidden = false; }); row.remove(); all.remove(); says.remove(); }, { className: "mock-quiet" });
+    const all = button("Show all sentences", () => { folds.forEach((fold) => { fold.hidden = false; }); row.remove(); all.remove(); says.remove(); folds[0].querySelector("summary").focus(); }, { className: "mock-quiet" });
     const shown = () => {
       folds.forEach((fold) => { fold.hidden = fold !== waiting[0]; fold.open = false; });
       row.hidden = true;
@@ -453,7 +486,7 @@ globalThis.Interview = (function () {
       const [first, ...rest] = waiting;
       waiting = right ? rest : [...rest, first]; // what was not known comes again
       says.textContent = waiting.length ? `${known} of ${seen} known, ${waiting.length} to go.` : `All ${folds.length} sentences are known.`;
-      if (!waiting.length) { row.remove(); return; }
+      if (!waiting.length) { row.remove(); all.focus(); return; }
       shown();
       waiting[0].querySelector("summary").focus();
     };
@@ -469,10 +502,12 @@ globalThis.Interview = (function () {
     document.querySelectorAll(".clock").forEach(offerClock);
     document.querySelectorAll(".wrong-sentences").forEach(offerSentences);
     const sections = [...document.querySelectorAll("section.skill")];
-    if (sections.length) offerLevels(sections);
+    if (!sections.length) return;
+    offerLevels(sections);
+    addEventListener("pageshow", ({ persisted }) => { if (persisted) offerLevels(sections); }); // back from a round
   }
 
   globalThis.document?.addEventListener("DOMContentLoaded", offerAll);
 
-  return { chain, draw, judge, numberOf };
+  return { chain, draw, judge, numberOf, score, well };
 })();

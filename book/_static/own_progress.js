@@ -41,6 +41,12 @@ globalThis.OwnProgress = (function () {
     return now;
   }
 
+  /* Whether a record is of a question of the interview: not of a follow-up, not of a problem. */
+  const isQuestion = (name) => /^interview\.(?!problem\.)[a-z_]+\.[a-z_0-9]+$/.test(name);
+
+  /* Whether a question is to be answered again on a day: what would not do from the next on. */
+  const dueAgain = ({ solved, last, due }, day) => (solved === null ? last !== null && last < day : due !== null && due <= day);
+
   const further = (one, other) => other.level - one.level || ((other.due ?? "") > (one.due ?? "") ? 1 : -1);
 
   /* The union of two sets of records: nothing is lost. */
@@ -131,7 +137,7 @@ globalThis.OwnProgress = (function () {
   }
 
   return {
-    EMPTY, after, answer, asText, attempted, change, merged, parse, read, reviewAfter, today, write,
+    EMPTY, after, answer, asText, attempted, dueAgain, isQuestion, change, merged, parse, read, reviewAfter, today, write,
     keepAnswer: (name, text) => keep(ANSWER + name, text),
   };
 })();

@@ -15,9 +15,8 @@
 
   /* On the pages of the interview the questions are counted. */
   function showInterview(panel) {
-    const own = Object.entries(progress.read()).filter(([name, record]) => /^interview\.(?!problem\.)\w+\.\w+$/.test(name) && record.attempts);
-    const today = progress.today(), well = own.filter(([, record]) => record.solved);
-    const due = own.filter(([, { solved, last, due: day }]) => (solved ? day && day <= today : last && last < today)); // what would not do: from the next day on
+    const own = Object.entries(progress.read()).filter(([name, record]) => progress.isQuestion(name) && record.attempts);
+    const well = own.filter(([, record]) => record.solved), due = own.filter(([, record]) => progress.dueAgain(record, progress.today()));
     panel.querySelector(".own-counts").textContent = own.length
       ? `In this browser: ${own.length} questions answered, ${well.length} of them well, ${due.length} to be answered again today.`
       : "No question is answered in this browser yet.";

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 import page_program
+from annotated_transformer.exercises.learner.progress import due_again, is_question
 from annotated_transformer.exercises.learner.records import Record, as_bytes, merge_records, parse
+from annotated_transformer.interview.bank import questions
 from page_program import STATIC
 
 FIRST = datetime.date(2026, 2, 20)
@@ -138,3 +140,18 @@ def test_what_is_no_progress_is_refused_by_both(text: str) -> None:
         parse(text.encode())
     question = "try { progress.parse(given); return null; } catch (error) { return error.message; }"
     assert ask(question, text)
+
+
+def test_questions_of_the_interview_and_their_days_are_the_same() -> None:
+    """Every question of the bank is one; a follow-up, a problem, an exercise are none."""
+    asked = [f"interview.{name}" for name in questions()]
+    others = ["interview.problem.x", f"{asked[0]}.deep", "interview.drawing", NAMES[0]]
+    names = [*asked, *others]
+    ours = [is_question(name) for name in names]
+    assert ours == [True] * len(asked) + [False] * len(others)
+    assert ask("return given.map(progress.isQuestion);", names) == ours
+    days = [(FIRST + datetime.timedelta(days=n)).isoformat() for n in range(8)]
+    given = [[asdict(lived(life)), day] for life in LIVES for day in days]
+    answers = ask("return given.map(([record, day]) => progress.dueAgain(record, day));", given)
+    assert answers == [due_again(lived(life), day) for life in LIVES for day in days]
+    assert {*answers} == {True, False}

@@ -93,7 +93,16 @@ def test_what_is_neither_yes_nor_no_is_asked_again(
     assert read_records()[rounds.PREFIX + DRAWN[0].id].solved
 
 
-@pytest.mark.parametrize("options", [["--seed", " "], ["--minutes", "7"], ["--role", "king"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--seed", " "],
+        ["--seed", "\udcff"],
+        ["--seed", "x" * 41],
+        ["--minutes", "7"],
+        ["--role", "king"],
+    ],
+)
 def test_what_cannot_be_meant_is_refused(
     options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

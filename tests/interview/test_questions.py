@@ -22,8 +22,12 @@ class TestQuestion:
 
     def test_its_numbers_are_held(self, question: Question) -> None:
         every = [one for claim in question.claims for one in claim.evidence]
-        found = [stray for claim in question.claims for stray in strays(claim.text, every)]
-        found += strays(question.short, every)
+        found = [
+            stray
+            for claim in question.claims  # a point by its own evidence, what has none by all
+            for stray in strays(claim.text, claim.evidence or every, question.text)
+        ]
+        found += strays(question.short, every, question.text)
         assert not found, 'give the section, the fact, or the sum "= 2 * 80" that holds it'
 
     def test_it_can_be_said_in_its_time(self, question: Question) -> None:
@@ -43,6 +47,11 @@ def test_there_are_sixty_and_each_skill_has_four() -> None:
         own = [question for question in QUESTIONS if question.skill == skill]
         assert len(own) >= 4, skill
         assert sum(question.level <= 2 for question in own) >= 2, skill
+
+
+def test_a_chapter_has_one_box() -> None:
+    boxes = [question.box for question in QUESTIONS if question.box]
+    assert len({*boxes}) == len(boxes) == 13
 
 
 def test_no_question_is_there_twice() -> None:
@@ -98,6 +107,8 @@ def test_a_topic_is_read() -> None:
         ("- Four. [= 2 ** 3]\n", "", "it has 3 points"),
         (" [cite su2021]", "", "no evidence for 'Three.'"),
         ("[= 2 ** 3]", "[= 2 ** x]", "no sum of numbers"),
+        ("[= 2 ** 3]", "[= 8]", "a number by itself"),
+        ("60 s | equation", "60 s | equation | box 2", "two digits"),
         ("[= 2 ** 3]", "[page 4]", "the evidence 'page 4'"),
         ("### Next", "### After", "missing"),
         ("- *And?* So. [02 The formula]", "- And? So.", "the question"),

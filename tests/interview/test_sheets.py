@@ -9,19 +9,20 @@ from annotated_transformer.exercises.catalogue import ids
 from annotated_transformer.interview import sheets
 from annotated_transformer.interview.bank import Claim, questions
 from evidence import is_there, strays
+from numbers_in_prose import numbers_in
 
-CLAIMS = [
-    *(number.condition for number in sheets.numbers()),
-    *(problem.answer for problem in sheets.problems().values()),
-    *(box.measured for box in sheets.boxes()),
+CLAIMS = [  # each with the task that gives numbers
+    *((number.condition, "") for number in sheets.numbers()),
+    *((problem.answer, problem.statement) for problem in sheets.problems().values()),
+    *((box.measured, "") for box in sheets.boxes()),
 ]
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:40])
-def test_what_is_said_has_evidence_that_holds_its_numbers(claim: Claim) -> None:
+@pytest.mark.parametrize(("claim", "given"), CLAIMS)
+def test_what_is_said_has_evidence_that_holds_its_numbers(claim: Claim, given: str) -> None:
     assert claim.evidence
     assert [one for one in claim.evidence if not is_there(one)] == []
-    assert strays(claim.text, claim.evidence) == []
+    assert strays(claim.text, claim.evidence, given) == []
 
 
 def test_each_number_to_carry_is_held_too() -> None:
@@ -35,6 +36,13 @@ def test_a_known_mistake_is_another_number_and_says_something_else(problem: shee
     assert {*problem.trains} <= {*ids()}
     if problem.value is None:
         return
+    said = numbers_in(problem.answer.text)
+    shares = (1, 100, 1e-7)  # as per cent, or behind 10⁻⁷
+    assert any(
+        math.isclose(one * share, problem.value, rel_tol=max(problem.tolerance, 1e-9))
+        for one in said
+        for share in shares
+    ), "its answer says the number that is right"
     numbers = [problem.value, *(number for number, _ in problem.wrong)]
     for place, one in enumerate(numbers):
         for other in numbers[place + 1 :]:

@@ -46,6 +46,7 @@ def test_a_round_with_keys_alone_survives_a_reload_and_is_kept(browser: Browser)
             expect(page.locator(".mock-head")).to_contain_text(f"Question {number + 1} of")
             press(page, "Show what must be said")
             assert "mock-question" in focused(page)
+            assert "${" not in page.locator(".mock").inner_text()
             ticks = page.locator(".mock-ticks").first.locator("input")
             assert ticks.count() == len(question.points)
             for tick in ticks.all()[: len(question.points) - number]:
@@ -73,7 +74,10 @@ def test_a_round_with_keys_alone_survives_a_reload_and_is_kept(browser: Browser)
         assert second["solved"] is None, "a sentence that sinks"
         assert second["mistakes"] == ["sinks-1"]
         assert kept[f"{rounds.PREFIX}{drawn[0].id}.deep"]["solved"]
-        expect(page.locator(".own-counts")).to_contain_text("questions answered")
+        expect(page.locator(".own-counts")).to_contain_text(
+            f"{len(drawn)} questions answered, 1 of them well"
+        )
+        expect(page.locator(".mock h3")).to_have_text("Not said, or better not said")
         page.reload()
         page.locator(".mock-result").wait_for()
         assert page.evaluate(KEPT) == kept, "what was kept once is not kept again"
@@ -96,6 +100,26 @@ def test_what_is_kept_of_a_round_and_makes_no_sense_is_no_trap(browser: Browser)
             page.evaluate("text => { localStorage['annotated-transformer-round'] = text }", kept)
             page.reload()
             page.locator(".mock-start").wait_for()
+            expect(page.locator(".mock > p")).to_have_count(1)  # no "could not be loaded"
+        begin(page, "<b>&'")
+        press(page, "Show what must be said")
+        round_ = page.evaluate("() => JSON.parse(localStorage['annotated-transformer-round'])")
+        (answer,) = round_["answers"]
+        for wrong in (
+            {"left": "x"},
+            {"answers": [{**answer, "deep": [True] * 4}]},
+            {"answers": [{**answer, "id": "after.fields"}]},
+            {"answers": [{**answer, "points": "abcd"}]},
+            {"answers": [{**answer, "stamp": 1}]},  # the question was changed since
+        ):
+            page.evaluate(
+                "round => { const kept = JSON.stringify(round); addEventListener('pagehide', () => "
+                "{ localStorage['annotated-transformer-round'] = kept; }); }",
+                round_ | wrong,
+            )
+            page.reload()
+            page.locator(".mock-start").wait_for()
+            expect(page.locator(".mock > p")).to_have_count(1)
         begin(page, "<b>&'")
         press(page, "End the round")
         assert "<b>&'" in page.locator(".mock").inner_text()
@@ -176,7 +200,7 @@ def test_a_number_is_checked_and_counts_for_the_skill(browser: Browser) -> None:
                 names,
             )
             page.reload()
-            expect(level).to_contain_text(f"level {shown}")
+            expect(level).to_contain_text(f"Shown in this browser: level {shown}")
         look(visit, "light")
         section.get_by_role("link").first.press("Enter")  # a round of one question
         expect(page.locator(".mock-head")).to_contain_text("Question 1 of 1")

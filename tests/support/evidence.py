@@ -45,9 +45,13 @@ def is_there(evidence: Evidence) -> bool:
     return True
 
 
-def strays(text: str, evidence: Iterable[Evidence]) -> list[str]:
-    """The numbers of a text that its evidence does not hold, rounded as they are written."""
-    pool: list[float] = []
+def strays(text: str, evidence: Iterable[Evidence], given: str = "") -> list[str]:
+    """The numbers of a text that its evidence does not hold, rounded as they are written.
+
+    Args:
+        given: the task, whose numbers need none.
+    """
+    pool: list[float] = [*numbers_in(given)]
     for one in evidence:
         if one.kind == "chapter":
             pool += numbers_in(sections(one.chapter)[one.target].replace("_", ""))
@@ -56,7 +60,6 @@ def strays(text: str, evidence: Iterable[Evidence]) -> list[str]:
             pool += numbers_in(f"{fact.says} {fact.note} {fact.value}")
         elif one.kind == "sum":
             pool.append(value_of(one.target))
-            pool += numbers_in(one.target)
     readable = REFERENCE.sub(" ", NO_PROSE.sub(" ", CITED.sub(" ", text)))
     return [
         f"{number}: {around}"

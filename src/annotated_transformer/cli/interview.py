@@ -19,43 +19,36 @@ WIDTH = 90
 def register(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     from annotated_transformer.interview.bank import ROLES
-    from annotated_transformer.interview.rounds import MINUTES
+    from annotated_transformer.interview.rounds import MINUTES, USUAL
 
     parser.description = (
         "A round of interview questions about the paper: answer aloud, see what must be said, tick "
         "it. The same word, minutes and role ask the same questions, here and on the book's page."
     )
     add = parser.add_argument
-    add("--minutes", type=int, choices=MINUTES, default=20, help="how long (default 20)")
-    add(
-        "--role",
-        choices=ROLES,
-        default="engineer",
-        help="as whom you are asked (default engineer)",
-    )
+    add("--minutes", type=int, choices=MINUTES, help="how long (default %(default)s)")
+    add("--role", choices=ROLES, help="as whom you are asked (default %(default)s)")
     add("--seed", metavar="WORD", help="what the questions are drawn from (default: a new word)")
     add("--list", action="store_true", help="print the questions of the round and ask nothing")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, **USUAL)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask, and keep what came of it."""
-    from annotated_transformer.interview.rounds import draw
+    from annotated_transformer.interview.rounds import LONGEST, draw
 
-    seed = arguments.seed if arguments.seed is not None else secrets.token_hex(3)
-    if not seed.strip():
-        raise CallError("--seed is empty: give a word, or leave it out for a new one")
-    drawn = draw(seed.strip(), arguments.minutes, arguments.role)
-    call = (
-        f"--minutes {arguments.minutes} --role {arguments.role} --seed {shlex.quote(seed.strip())}"
-    )
+    seed = (secrets.token_hex(3) if arguments.seed is None else arguments.seed).strip()
+    if not 0 < len(seed) <= LONGEST or not seed.isprintable():
+        raise CallError(f"--seed takes a word of 1 to {LONGEST} characters, or leave it out")
+    drawn = draw(seed, arguments.minutes, arguments.role)
+    call = f"--minutes {arguments.minutes} --role {arguments.role} --seed {shlex.quote(seed)}"
     print(f"{len(drawn)} questions, {arguments.minutes} minutes: {call}")
     if arguments.list:
         for question in drawn:
             _say(f"{question.id}: {question.text}", "  ")
         return 0
     try:
-        _ask_all(drawn, seed.strip())
+        _ask_all(drawn, seed)
     except (EOFError, KeyboardInterrupt):
         print(f"\nEnded; questions answered to the end are kept. The same questions: {call}")
     return 0

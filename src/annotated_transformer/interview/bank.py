@@ -207,6 +207,8 @@ def _question(topic: str, text: str) -> Question:
     asked, _, about = top.strip().partition("\n")
     fields = [field.strip() for field in about.split("|")]
     box = fields.pop().removeprefix("box ") if fields[-1].startswith("box ") else ""
+    if box and not re.fullmatch(r"\d\d", box):
+        raise ValueError(f"the box {box!r}: two digits")
     if len(fields) not in (5, 6):
         raise ValueError(f"{about!r}: say id | role | level 1 | 60 s | skill | exercises")
     name, role, level, seconds, skill, *trains = fields
@@ -300,6 +302,8 @@ def evidence(text: str) -> Evidence:
     """
     if text.startswith("= "):
         value_of(text[2:])
+        if not re.search(r"[-+*/]", text[2:]):
+            raise ValueError(f"the evidence {text!r}: a number by itself is no sum")
         return Evidence("sum", text[2:])
     kind, _, target = text.partition(" ")
     if kind in ("fact", "cite") and target:

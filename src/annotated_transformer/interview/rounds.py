@@ -1,4 +1,4 @@
-"""A round of questions drawn from a seed: the same in a terminal and in the page (mock.js).
+"""A round of questions drawn from a seed: the same in a terminal and in the page (interview.js).
 
 Two friends who share the seed, the minutes and the role get the same questions.
 """
@@ -9,13 +9,15 @@ from collections.abc import Iterable
 from annotated_transformer.interview.bank import ROLES, SKILLS, Claim, FollowUp, Question, questions
 
 MINUTES = (5, 20, 45)
+USUAL = {"minutes": 20, "role": "engineer"}  # of a round of which nothing else is said
+LONGEST = 40  # characters of the word that a round is drawn from
 AROUND = 45  # seconds beside an answer: to hear the question, and to tick what was said
 FOLLOW_UP = 20  # seconds for one, and for its answer
 OVER = 30  # seconds that a round may be too long
 LEAST = 2  # questions in a round, however short it is
 DEPTH = 3
 PREFIX = "interview."  # of a question's record beside those of the exercises
-SURVIVED = 0.75  # of the points, and no sentence that sinks
+ENOUGH = 0.75  # of the points, and no sentence that sinks
 SINKS = 2  # points that such a sentence costs
 
 
@@ -83,7 +85,7 @@ def score(said: int, sunk: int) -> int:
 
 def survived(question: Question, said: int, sunk: int) -> bool:
     """Whether an answer would do: most of its points, and nothing that sinks."""
-    return not sunk and said >= SURVIVED * len(question.points)
+    return not sunk and said >= ENOUGH * len(question.points)
 
 
 def sinking(claim: Claim) -> tuple[str, str]:

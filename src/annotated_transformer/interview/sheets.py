@@ -155,7 +155,7 @@ def plans() -> tuple[Plan, ...]:
     found = []
     for part in re.split(r"^## ", _body("plans.md"), flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
-        says, _, steps = f"{body.strip()}".partition("- ")
+        says, _, steps = body.strip().partition("- ")
         found.append(Plan(title.strip(), joined(says), tuple(map(_step, items(f"- {steps}")))))
     return tuple(found)
 

@@ -148,19 +148,21 @@ class Asked:
 def asked(day: datetime.date | None = None) -> Asked:
     """What the records say of the interview's questions as it stands on `day` (default today)."""
     now = (day or today()).isoformat()
-    own = [
-        record
-        for name, record in read_records().items()
-        if re.fullmatch(r"interview\.(?!problem\.)[a-z_]+\.[a-z_0-9]+", name)
-    ]
+    own = [record for name, record in read_records().items() if is_question(name)]
     return Asked(
         asked=sum(record.attempts > 0 for record in own),
         survived=sum(record.solved is not None for record in own),
-        due=sum(_again(record, now) for record in own),
+        due=sum(due_again(record, now) for record in own),
     )
 
 
-def _again(record: Record, now: str) -> bool:
+def is_question(name: str) -> bool:
+    """Whether a record is of a question of the interview: not of a follow-up, not of a problem."""
+    return bool(re.fullmatch(r"interview\.(?!problem\.)[a-z_]+\.[a-z_0-9]+", name))
+
+
+def due_again(record: Record, now: str) -> bool:
+    """Whether a question is to be answered again on a day: what would not do from the next on."""
     if record.solved is None:
         return record.last is not None and record.last < now
     return record.due is not None and record.due <= now
