@@ -40,6 +40,7 @@ from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.translation import source_ids
 from annotated_transformer.shipped import load_shipped
 from annotated_transformer.transformer import Transformer
+from sampling import one_in
 from toy_search import BOS, EOS, MAX_EXTRA, PAD, some_sources, toy_model
 
 pytest.importorskip("transformers")
@@ -101,7 +102,7 @@ def test_both_are_exhaustive_search_where_the_beam_is_wide_enough(seed):
         assert best.log_probability == pytest.approx(value)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("alpha", one_in(2, [1.0, 0.0]))
 def test_translations_are_those_of_hugging_faces_generate(shipped, alpha):
     """At least 95 of 100 are identical, and each of the others scores what ours does."""
     model, sources = shipped
@@ -290,13 +291,9 @@ def test_command_prints_one_object(monkeypatch, capfd):
 
 @pytest.mark.parametrize(
     ("policy", "threads", "warned"),
-    [
-        ("", "2", True),
-        pytest.param("active", "2", False, marks=pytest.mark.slow),
-        pytest.param("passive", "2", True, marks=pytest.mark.slow),
-        pytest.param("", "1", False, marks=pytest.mark.slow),
-    ],
+    [("", "2", True), ("active", "2", False), ("passive", "2", True), ("", "1", False)],
 )
+@pytest.mark.slow
 def test_threads_that_sleep_are_warned_of(monkeypatch, capfd, policy, threads, warned):
     before = torch.get_num_threads()
     nothing = DecodingReport("shipped", 0, 0, 0, 0, 4, 0.6, "wall", 0, [], [])

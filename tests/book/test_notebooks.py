@@ -174,12 +174,10 @@ def nbval(notebook: Any, path: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        pytest.param(path, marks=[] if path == NOTEBOOKS[2] else pytest.mark.slow)
-        for path in NOTEBOOKS
-    ],
+    NOTEBOOKS,
     ids=lambda path: path.stem,
 )
+@pytest.mark.slow
 def test_altering_one_stored_number_fails(path: Path, tmp_path: Path) -> None:
     notebook = read(path)
     index, place = first_stored_number(notebook)

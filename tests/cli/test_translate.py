@@ -20,6 +20,7 @@ from annotated_transformer.cli.sentences import COMPLAINTS, Sentences
 from annotated_transformer.data import TRAVELLING_SENTENCE
 from annotated_transformer.errors import WorkError
 from annotated_transformer.evaluation.translation import Translation, nbest_translations
+from sampling import one_in
 from toy_run import write_corpus, write_run
 
 SENTENCES = ["two dogs run .", "a dog", "", "two dogs run . a dog runs .", "dog"]
@@ -404,10 +405,7 @@ def begun(call, files, broken, monkeypatch, content: bytes) -> None:
 CUTS = [*range(0, 12), 20, 33, -8, -1, None]
 
 
-@pytest.mark.parametrize(
-    "cut",
-    [pytest.param(cut, marks=[pytest.mark.slow] if n % 4 else []) for n, cut in enumerate(CUTS)],
-)
+@pytest.mark.parametrize("cut", one_in(4, CUTS))
 def test_wherever_the_output_was_cut_off_nothing_is_lost_and_nothing_twice(
     call, files, whole, broken, monkeypatch, cut
 ):

@@ -24,12 +24,19 @@ from annotated_transformer.exercises.grader.outcomes import Outcome, cases_of, o
 from annotated_transformer.exercises.grader.pristine import pristine
 from annotated_transformer.exercises.grader.sandbox import Run
 from annotated_transformer.exercises.notebooks import IMPORTS, function_name, solution_source
+from sampling import one_in
 
 EXERCISES = list(catalogue().values())
 by_id = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.id)
+
+
+def of_one_in(every: int, exercises: list[Exercise] = EXERCISES) -> Any:
+    return pytest.mark.parametrize("exercise", one_in(every, exercises, lambda one: one.id))
+
+
 DRAWN = [exercise for exercise in EXERCISES if exercise.vary is not None]
 SEEDS = (1, 2)
-EVERY = 20  # of the mistakes one in so many goes the whole way, through a process of its own
+EVERY = 100  # of the mistakes one in so many goes the whole way, through a process of its own
 MISSPELT = {"NameError", "UnboundLocalError", "AttributeError", "ImportError"}
 Record = Callable[[str, object], None]  # what `record_property` is; conftest prints a table
 
@@ -147,14 +154,7 @@ def _spoiled(value: Any) -> Any:
     return value + 1 if isinstance(value, (int, torch.Tensor)) else value
 
 
-@pytest.mark.parametrize(
-    "exercise",
-    [
-        pytest.param(exercise, id=exercise.id, marks=[pytest.mark.slow] if number % 15 else [])
-        for number, exercise in enumerate(EXERCISES)
-        if not exercise.asks_for_answers
-    ],
-)
+@of_one_in(15, [exercise for exercise in EXERCISES if not exercise.asks_for_answers])
 def test_what_nobody_foresaw_is_answered_in_seconds(exercise: Exercise) -> None:
     """Of processor time: where no mistake fits, and no two, all that there is has been tried.
 
@@ -174,7 +174,7 @@ def test_what_nobody_foresaw_is_answered_in_seconds(exercise: Exercise) -> None:
     assert not [call for call in ran.call_args_list if call.args[2] in entries]
 
 
-@by_id
+@of_one_in(3)
 def test_every_alternative_passes(exercise: Exercise, record_property: Record) -> None:
     assert exercise.asks_for_answers or len(exercise.alternatives) >= 2
     for variant in _variants(exercise):
@@ -208,9 +208,7 @@ def test_mistakes_are_rejected_with_their_own_sentences(
 
 
 @pytest.mark.parametrize("every", [20, pytest.param(4, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
-)
+@pytest.mark.parametrize("seed", one_in(len(SEEDS), SEEDS))
 @pytest.mark.parametrize("exercise", DRAWN, ids=lambda exercise: exercise.id)
 def test_mistakes_are_named_whatever_the_learner_draws(
     exercise: Exercise, seed: int, every: int
@@ -222,13 +220,7 @@ def test_mistakes_are_named_whatever_the_learner_draws(
         assert mistake.name in report.mistakes, f"{mistake.name}: {report.message}"
 
 
-@pytest.mark.parametrize(
-    "exercise",
-    [
-        pytest.param(exercise, id=exercise.id, marks=[pytest.mark.slow] if number % 3 else [])
-        for number, exercise in enumerate(EXERCISES)
-    ],
-)
+@of_one_in(5)
 def test_the_cases_tell_the_mistakes_apart(exercise: Exercise) -> None:
     """Two that say the same may end in the same accidents, but for the numbers in them."""
     if exercise.asks_for_answers:
@@ -267,7 +259,7 @@ def test_the_exercise_is_complete(exercise: Exercise) -> None:
     assert exercise.minutes > 0
 
 
-@by_id
+@of_one_in(3)
 def test_the_solution_stands_alone(exercise: Exercise) -> None:
     """Pasted into a notebook that has imported nothing but what a workbook imports, it passes."""
     space: dict[str, Any] = {"check": lambda *arguments: None}

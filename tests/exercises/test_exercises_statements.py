@@ -10,6 +10,7 @@ from annotated_transformer.exercises import grade
 from annotated_transformer.exercises.catalogue import catalogue
 from annotated_transformer.exercises.exercise import Exercise
 from annotated_transformer.exercises.notebooks import as_markdown, text_of
+from sampling import one_in
 
 EXERCISES = list(catalogue().values())
 SAYS_THE_DTYPE = re.compile(r"dtype|float32|float64|LongTensor|bool|like x", re.IGNORECASE)
@@ -24,13 +25,7 @@ def in_single_precision(result: Any) -> Any:
     return result
 
 
-@pytest.mark.parametrize(
-    "exercise",
-    [
-        pytest.param(exercise, id=exercise.id, marks=[pytest.mark.slow] if number % 5 else [])
-        for number, exercise in enumerate(EXERCISES)
-    ],
-)
+@pytest.mark.parametrize("exercise", one_in(5, EXERCISES, lambda exercise: exercise.id))
 def test_a_dtype_that_is_checked_is_asked_for(exercise: Exercise) -> None:
     report = grade(
         exercise.id,

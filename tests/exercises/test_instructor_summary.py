@@ -16,6 +16,7 @@ from annotated_transformer.exercises.instructor.assignment import Assignment
 from annotated_transformer.exercises.instructor.endings import ENDINGS
 from annotated_transformer.exercises.instructor.marking import Mark, Verdict
 from annotated_transformer.exercises.instructor.summary import _ENDS, as_csv, as_text, as_tree
+from sampling import one_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grade needs Linux or macOS")
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -101,9 +102,7 @@ def test_no_name_is_a_formula_or_a_line_of_its_own() -> None:
     assert names[:2] == [r"\udcff.ipynb", r"a\x1b[2J\nb,5,5,finished.ipynb"]
 
 
-@pytest.mark.parametrize(
-    "form", ["csv", *(pytest.param(form, marks=pytest.mark.slow) for form in ("json", "text"))]
-)
+@pytest.mark.parametrize("form", one_in(3, ["csv", "json", "text"]))
 def test_a_name_of_any_bytes_loses_no_marks(tmp_path: Path, form: str) -> None:
     folder = tmp_path / "names"
     folder.mkdir()

@@ -15,6 +15,7 @@ from annotated_transformer.exercises.exercise import Exercise, Report
 from annotated_transformer.exercises.grader.confinement import Limits
 from annotated_transformer.exercises.grader.grading import grade_exercise
 from annotated_transformer.exercises.instructor.session import Checked, Session
+from sampling import one_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grade needs Linux or macOS")
 EXERCISES = list(catalogue().values())
@@ -69,12 +70,9 @@ def differing(pairs: list[tuple[str, Exercise, Candidate]]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("name", "every"),
-    [
-        ("beyond.linear_attention", 4),
-        pytest.param("beyond.linear_attention", 1, marks=pytest.mark.slow),
-        pytest.param("beyond.tiled_attention", 1, marks=pytest.mark.slow),
-    ],
+    [("beyond.linear_attention", 1), ("beyond.tiled_attention", 1)],
 )
+@pytest.mark.slow
 def test_what_is_watched_is_watched_in_a_notebook_too(name: str, every: int) -> None:
     exercise = catalogue()[name]
     pairs = [(m.name, exercise, m.implementation) for m in exercise.mistakes[::every]]
@@ -143,13 +141,13 @@ def both(body: str) -> tuple[Report, Report]:
     return grade_exercise(exercise, space["softmax"]), there
 
 
-@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("name", one_in(4, BESIDE))
 def test_no_excuse_skips_a_gradient_that_is_required(name: str) -> None:
     for report in both(BESIDE[name]):
         assert (report.passed, report.rung) == (False, "gradient"), report.message
 
 
-@pytest.mark.parametrize("body", [*OUTSIDE.values(), IN_PLACE], ids=[*OUTSIDE, "in place"])
+@pytest.mark.parametrize("body", one_in(4, [IN_PLACE, *OUTSIDE.values()]))
 def test_what_the_statement_accepts_passes_with_a_remark(body: str) -> None:
     for report in both(body):
         assert report.passed, report.message

@@ -13,6 +13,7 @@ from annotated_transformer.experiments.recurrent import (
     MultiplicativeScore,
     RecurrentTranslator,
 )
+from sampling import one_in
 
 WITH_ATTENTION = [kind for kind in KINDS if kind != "none"]
 ORDERS = [
@@ -134,13 +135,7 @@ def test_translation_agrees_with_teacher_forcing(attention, asks):
         assert not any(row[length:])
 
 
-@pytest.mark.parametrize(
-    ("attention", "asks"),
-    [
-        pytest.param(*order, marks=[pytest.mark.slow] if number else [])
-        for number, order in enumerate(ORDERS[1:])
-    ],
-)
+@pytest.mark.parametrize(("attention", "asks"), one_in(len(ORDERS), ORDERS[1:]))
 def test_a_copy_task_is_learned_with_attention(attention, asks):
     torch.manual_seed(0)
     model = RecurrentTranslator(12, 32, attention, asks)

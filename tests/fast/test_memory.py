@@ -28,6 +28,7 @@ print(during - before, resident() - before)
 MIB = 2**20
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
 def test_freed_blocks_stay_with_the_process_and_serve_again() -> None:
     """The next tensor finds its pages there; otherwise the system would hand them out anew."""

@@ -18,6 +18,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training import TrainingConfig
 from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.label_smoothing import loss_chunk
+from sampling import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "recipes").glob("*.s*"))
@@ -115,14 +116,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=[pytest.mark.slow] if number else [])
-        for number, path in enumerate(ON_GPU)
-    ],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.parametrize("path", one_in(len(ON_GPU), ON_GPU, lambda path: path.stem))
 def test_without_a_gpu_it_ends_with_a_sentence(path: Path, program: Path, tmp_path: Path) -> None:
     runs = ROOT / "runs"
     before = sorted(runs.glob("*"))
