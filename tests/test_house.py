@@ -46,6 +46,7 @@ SECTION_3 = {  # of the paper: Figure 1, part by part
 }
 BESIDE_IT = {"__init__", "config", "errors", "inspection"}
 ROOMS = {
+    "after",
     "benchmark",
     "experiments",
     "cli",

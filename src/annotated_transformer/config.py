@@ -144,15 +144,9 @@ class TransformerConfig:
 
     def count_parameters(self) -> int:
         """How many numbers a model of this configuration learns, without building it."""
-        d, h = self.d_model, self.num_heads
-        d_k, d_v = self.head_widths
-        attention = 2 * d * h * d_k + 2 * d * h * d_v
-        if self.attention_bias:
-            attention += 2 * h * d_k + h * d_v + d
-        if self.attention == "additive":
-            attention += h * d_k
-        feed_forward = 2 * d * self.d_ff + self.d_ff + d
-        norm = 0 if self.norm == "none" else 2 * d
+        d = self.d_model
+        attention, feed_forward = self.attention_parameters(), self.network_parameters()
+        norm = self.norm_parameters()
         encoder_layer = attention + feed_forward + 2 * norm
         decoder_layer = 2 * attention + feed_forward + 3 * norm
         final_norms = 2 * norm if self.has_final_norm else 0
@@ -166,6 +160,25 @@ class TransformerConfig:
             + matrices * self.vocab_size * d
             + tables
         )
+
+    def attention_parameters(self) -> int:
+        """Of one multi-head attention: its four projections, and what its kind adds."""
+        d, h = self.d_model, self.num_heads
+        d_k, d_v = self.head_widths
+        attention = 2 * d * h * d_k + 2 * d * h * d_v
+        if self.attention_bias:
+            attention += 2 * h * d_k + h * d_v + d
+        if self.attention == "additive":
+            attention += h * d_k
+        return attention
+
+    def network_parameters(self) -> int:
+        """Of one feed-forward network."""
+        return 2 * self.d_model * self.d_ff + self.d_ff + self.d_model
+
+    def norm_parameters(self) -> int:
+        """Of one norm: a gain and a shift."""
+        return 0 if self.norm == "none" else 2 * self.d_model
 
     @property
     def head_widths(self) -> tuple[int, int]:

@@ -56,6 +56,11 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     either = argparse.BooleanOptionalAction
     add("--residual", action=either, help="residual connections (without: departure)")
+    add(
+        "--later",
+        metavar="PART=VALUE,...",
+        help="parts that came after the paper, as network=swiglu,key_heads=2 (departure)",
+    )
     add("--decoder-layers", type=int, help="N of the decoder; default the preset's (departure)")
     add("--tie-embeddings", action=either, help="one matrix for all three (not: departure)")
     add("--embedding-scale", action=either, help="times sqrt(d_model) (without: departure)")

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.after.config import kind_of, read_parts
 from annotated_transformer.cli.train import DEFAULT_DATA, DEFAULT_EPOCHS
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import (
@@ -147,7 +148,9 @@ def _begin(
     try:
         training = TrainingConfig(**{key: asked[key] for key in TRAINING_OPTIONS if key in asked})
         changes = {key: asked[key] for key in MODEL_OPTIONS if key in asked}
-        refuse_what_cannot_fit(TransformerConfig.preset(preset, 4, **changes), device)
+        later = read_parts(asked.get("later", ""))
+        kind, changes = kind_of(later), changes | later
+        refuse_what_cannot_fit(kind.preset(preset, 4, **changes), device)
     except ValueError as error:
         raise CallError(str(error)) from error
     source, target = asked.get("source", "en"), asked.get("target", "de")
@@ -157,7 +160,7 @@ def _begin(
     corpus = corpus.with_training_pairs(training.pairs)
     train = corpus["train"]
     vocabulary = Vocabulary.train(train.sentences(), training.vocab_size, training.lowercase)
-    model = TransformerConfig.preset(preset, len(vocabulary), **changes)
+    model = kind.preset(preset, len(vocabulary), **changes)
     refuse_what_cannot_fit(model, device)
     data = {
         "name": name,

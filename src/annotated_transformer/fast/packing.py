@@ -29,6 +29,8 @@ SENTENCES, POSITIONS = 16, 4  # multiples of those inside attention
 
 def can_be_packed(config: TransformerConfig) -> bool:
     """Whether `packed_attention` computes the attention of such a model."""
+    if type(config) is not TransformerConfig:  # parts of another kind
+        return False
     d_k, d_v = config.head_widths
     return config.attention == "scaled-dot-product" and d_k == d_v and config.attention_dropout == 0
 

@@ -10,6 +10,8 @@ from typing import Any, get_type_hints
 import torch
 from filelock import FileLock, Timeout
 
+from annotated_transformer.after.build import build_transformer
+from annotated_transformer.after.config import config_from_dict, kind_of
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.errors import CallError, WorkError
@@ -143,7 +145,7 @@ class RunDirectory:
             )
         path, advice = self.config_file, "Restore it, or train anew."
         values = read_object(path, advice, {"model": dict, "training": dict, "data": dict})
-        for name, kind in (("model", TransformerConfig), ("training", TrainingConfig)):
+        for name, kind in (("model", kind_of(values["model"])), ("training", TrainingConfig)):
             kinds = get_type_hints(kind)  # an older version had fewer fields
             checked(values[name], kinds, f"{name} in {path}", advice, may_lack=kinds)
         data = checked(values["data"], {**DATA, "splits": dict}, f"data in {path}", advice)
@@ -151,7 +153,7 @@ class RunDirectory:
             checked(split, SPLIT, f"the split {name} in {path}", advice)
         try:
             return RunConfig(
-                TransformerConfig.from_dict(values["model"]),
+                config_from_dict(values["model"]),
                 TrainingConfig.from_dict(values["training"]),
                 data,
             )
@@ -246,7 +248,7 @@ def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
     steps = [step for step, _ in chosen]
     weights = average_weights([path for _, path in chosen])
     with torch.device("meta"):  # names and shapes alone
-        model = Transformer(directory.read_config().model)
+        model = build_transformer(directory.read_config().model)
     refuse_another_models(weights, model, chosen[-1][1])
     directory.save_model(weights, f"mean of the checkpoints of steps {', '.join(map(str, steps))}")
     return steps
@@ -319,6 +321,6 @@ def load_run(
             f"{directory.config_file} describes it has {config.model.count_parameters():,}: one of "
             "the two is another run's."
         )
-    model = Transformer(config.model)
+    model = build_transformer(config.model)
     set_model_weights(model, weights, directory.model_file)
     return model.to(device).eval(), vocabulary, config

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from annotated_transformer.after.build import build_transformer
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.fast.attach import use_fast_paths
@@ -66,7 +67,7 @@ from annotated_transformer.transformer import Transformer
 def build_model(config: RunConfig, device: torch.device) -> Transformer:
     """The model of a run with its starting values, which follow from the seed."""
     torch.manual_seed(config.training.seed)
-    model = Transformer(config.model).to(device)
+    model = build_transformer(config.model).to(device)
     if config.training.init_gain != 1:
         shrink_branches(model, config.training.init_gain)
     if config.training.precision == "bf16" or config.training.share_rows:

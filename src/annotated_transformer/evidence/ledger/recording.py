@@ -11,7 +11,9 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.config import ALPHA, MAX_EXTRA, TransformerConfig
+from annotated_transformer.after.build import build_transformer
+from annotated_transformer.after.config import config_from_dict
+from annotated_transformer.config import ALPHA, MAX_EXTRA
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.evaluation.scoring import TriedSearch
 from annotated_transformer.evidence.ledger.machine import code_version, hardware, software
@@ -25,7 +27,6 @@ from annotated_transformer.evidence.ledger.recorded_runs import (
 )
 from annotated_transformer.training.run_directory import RunDirectory
 from annotated_transformer.training.run_files import read_object, read_text
-from annotated_transformer.transformer import Transformer
 
 TUNING_PROTOCOL = "lower-tokenised"  # by which `evaluate --alpha-from` compares alphas
 ADVICE = "Give the folder or file of a real run."
@@ -155,7 +156,7 @@ def _describe(request: Request, configuration: dict[str, Any]) -> dict[str, Any]
 def count_parameters(model: dict[str, Any]) -> int:
     """Parameters of the model that config.json describes."""
     with torch.device("meta"):
-        return Transformer(TransformerConfig.from_dict(model)).num_parameters()
+        return build_transformer(config_from_dict(model)).num_parameters()
 
 
 def without_local_paths(values: Any) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.after.config import config_from_dict
 from annotated_transformer.evaluation.scoring import (
     BLEU_PROTOCOLS,
     PROTOCOL_NAMES,
@@ -223,7 +223,7 @@ def by_settings(runs: Sequence[RecordedRun]) -> list[list[RecordedRun]]:
     """
     groups: dict[str, list[RecordedRun]] = {}
     for run in runs:
-        model = TransformerConfig(**run.configuration["model"])
+        model = config_from_dict(run.configuration["model"])
         training = TrainingConfig(**{**run.configuration["training"], "seed": 0})
         groups.setdefault(repr((model, training)), []).append(run)
     return [sorted(group, key=lambda run: run.seeds["training"]) for group in groups.values()]
@@ -290,7 +290,7 @@ def wrap_command(command: str, width: int = 68) -> str:
 
 def departures(configuration: dict[str, Any]) -> list[str]:
     """The named options, of model and of training, that are not the paper's."""
-    model = TransformerConfig.from_dict(configuration["model"])
+    model = config_from_dict(configuration["model"])
     training = TrainingConfig.from_dict(configuration["training"])
     return model.departures() + training_departures(training)
 

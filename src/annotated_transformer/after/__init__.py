@@ -1,0 +1,10 @@
+"""What came after the paper: parts in place of its own, chosen by name; section 3 knows none of it.
+
+config       `LaterConfig`: the paper's configuration and the names of the parts
+build        `build_transformer(config)`: the one place that puts them into a model
+norms        RMSNorm
+networks     GELU, SwiGLU, a mixture of experts
+meeting      queries, keys and values about to meet, and what acts on them before they do:
+             rotations, ALiBi, a norm, a window, keys that several heads share
+attention    multi-head attention with any of these, and linear attention
+"""

@@ -1,0 +1,115 @@
+"""Multi-head attention with parts that came after the paper."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from annotated_transformer.after.config import LaterConfig
+from annotated_transformer.after.meeting import (
+    Alibi,
+    Meeting,
+    NormedQueriesAndKeys,
+    SharedKeys,
+    Turned,
+    Window,
+    places_of,
+)
+from annotated_transformer.attention import MultiHeadAttention, masked_softmax, split_heads
+
+
+class LaterAttention(MultiHeadAttention):
+    """Section 3.2.2, with what the configuration puts between the projections and the scores.
+
+    Args:
+        config: names the parts.
+        of_memory: whether this is cross-attention, in which distances mean nothing, so that neither
+            places nor a window act there.
+    """
+
+    def __init__(self, config: LaterConfig, of_memory: bool = False) -> None:
+        d_k, d_v = config.head_widths
+        bias = config.attention_bias
+        super().__init__(
+            config.d_model, config.num_heads, d_k, d_v, bias, dropout=config.attention_dropout
+        )
+        self.key_heads = config.heads_of_keys
+        self.key_projection = nn.Linear(config.d_model, self.key_heads * d_k, bias=bias)
+        self.value_projection = nn.Linear(config.d_model, self.key_heads * d_v, bias=bias)
+        parts: list[nn.Module] = []
+        if config.qk_norm:
+            parts.append(NormedQueriesAndKeys(d_k, config.layer_norm_eps))
+        if not of_memory and config.places == "rope":
+            parts.append(Turned(d_k, config.rope_stretch, config.rope_factor))
+        if not of_memory and config.places == "alibi":
+            parts.append(Alibi(config.num_heads))
+        if not of_memory and config.window is not None:
+            parts.append(Window(config.window, config.global_tokens))
+        if self.key_heads < self.num_heads:
+            parts.append(SharedKeys())
+        self.parts = nn.ModuleList(parts)
+        self.of_memory = of_memory
+
+    def project_key_value(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys (batch, key_heads, n_keys, d_k) and values (batch, key_heads, n_keys, d_v)."""
+        keys = split_heads(self.key_projection(key), self.key_heads)
+        return keys, split_heads(self.value_projection(value), self.key_heads)
+
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """Every part in turn, then equation 1; (batch, num_heads, n_queries, d_v)."""
+        meeting = self.meet(queries, keys, values, mask)
+        if meeting.bias is None:
+            return super().attend(meeting.queries, meeting.keys, meeting.values, meeting.mask)
+        return self.attend_with_bias(meeting, meeting.bias)
+
+    def meet(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Meeting:
+        """What every part has acted on."""
+        n_queries, n_keys = queries.size(-2), keys.size(-2)
+        if self.of_memory:
+            places = torch.zeros(2, 1, 1, 1, dtype=torch.long, device=queries.device).unbind()
+        else:
+            places = places_of(mask, n_queries, n_keys, queries.device)
+        meeting = Meeting(queries, keys, values, mask, *places)
+        for part in self.parts:
+            meeting = part(meeting)
+        return meeting
+
+    def attend_with_bias(self, meeting: Meeting, bias: Tensor) -> Tensor:
+        """Equation 1 with something added to the scores."""
+        scale = meeting.queries.size(-1) ** -0.5
+        scores = scale * meeting.queries @ meeting.keys.transpose(-2, -1) + bias
+        weights = masked_softmax(scores, meeting.mask)
+        if self.keep_weights:
+            self.weights = weights.detach()
+        heads: Tensor = self.dropout(weights) @ meeting.values
+        return heads
+
+
+class LinearAttention(LaterAttention):
+    """φ(q)·φ(k) with φ(x) = elu(x) + 1 in place of exp(q·k / sqrt(d_k)).
+
+    Where all queries may see the same keys, these are summed once for all of them, so that the
+    arithmetic is linear in the length. In a decoder, where each query has keys of its own, the
+    products are written out, which gives the same function. Source: Katharopoulos et al. (2020).
+    """
+
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """(batch, num_heads, n_queries, d_v); a query that may attend to nothing gets zeros."""
+        meeting = self.meet(queries, keys, values, mask)
+        query, key = functional.elu(meeting.queries) + 1, functional.elu(meeting.keys) + 1
+        mask, value = meeting.mask, meeting.values
+        if (mask is None or mask.size(-2) == 1) and not self.keep_weights:
+            seen = key if mask is None else key * mask.transpose(-2, -1)  # (..., n_keys, d_k)
+            sums = seen.transpose(-2, -1) @ value  # (batch, h, d_k, d_v): one for all queries
+            total = query @ seen.sum(-2)[..., None]  # (batch, h, n_queries, 1)
+            return query @ sums / total.clamp(min=1e-9)
+        products = query @ key.transpose(-2, -1)  # (batch, h, n_queries, n_keys)
+        seen = products if mask is None else products * mask
+        weights = seen / seen.sum(-1, keepdim=True).clamp(min=1e-9)
+        if self.keep_weights:
+            self.weights = weights.detach()
+        heads: Tensor = self.dropout(weights) @ value
+        return heads

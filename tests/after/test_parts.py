@@ -1,0 +1,236 @@
+"""Each part beside somebody else's: the same numbers from the same weights."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+from transformers.models.gptj import modeling_gptj as gptj
+from transformers.models.llama import modeling_llama as llama
+from transformers.models.mixtral import modeling_mixtral as mixtral
+
+from annotated_transformer.after.attention import LaterAttention, LinearAttention
+from annotated_transformer.after.config import LaterConfig
+from annotated_transformer.after.meeting import Turned, alibi_slopes, places_of
+from annotated_transformer.after.networks import Experts, GELUNetwork, SwiGLU
+from annotated_transformer.after.norms import RMSNorm
+from annotated_transformer.masks import causal_mask
+
+D, H, N, B = 24, 6, 11, 3
+
+
+def later(**changes: object) -> LaterConfig:
+    sizes = {"d_model": D, "d_ff": 40, "num_heads": H, "num_layers": 1}
+    return LaterConfig(50, **(sizes | changes))  # type: ignore[arg-type]
+
+
+def drawn(*shape: int) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+def heads(attention: LaterAttention, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return (attention.project_query(x), *attention.project_key_value(x, x))
+
+
+def test_rms_norm_is_torchs_and_llamas() -> None:
+    x, gain = drawn(B, N, D), drawn(D)
+    ours = RMSNorm(D, 1e-5).double()
+    ours.gamma.data = gain
+    theirs = llama.LlamaRMSNorm(D, 1e-5).double()
+    theirs.weight.data = gain
+    torch.testing.assert_close(ours(x), functional.rms_norm(x, (D,), gain, 1e-5))
+    torch.testing.assert_close(ours(x).float(), theirs(x).float())
+
+
+def test_rms_norm_in_half_precision_squares_in_single() -> None:
+    x = torch.full((1, 4), 60_000.0, dtype=torch.float16)
+    assert RMSNorm(4)(x).tolist() == [[1.0] * 4]
+
+
+def test_gelu_is_torchs() -> None:
+    ours = GELUNetwork(D, 40).double()
+    theirs = nn.Sequential(ours.inner, nn.GELU(), ours.outer)
+    torch.testing.assert_close(ours(drawn(B, N, D)), theirs(drawn(B, N, D)))
+
+
+def test_swiglu_is_llamas() -> None:
+    ours = SwiGLU(D, 40).double()
+    theirs = llama.LlamaMLP(
+        llama.LlamaConfig(hidden_size=D, num_attention_heads=H, intermediate_size=40)
+    ).double()
+    pairs = {"gate_proj": "gate", "up_proj": "inner", "down_proj": "outer"}
+    for name, own in pairs.items():
+        getattr(theirs, name).weight = getattr(ours, own).weight
+    torch.testing.assert_close(ours(drawn(B, N, D)), theirs(drawn(B, N, D)))
+
+
+@pytest.mark.parametrize("used", [1, 2, 4])
+def test_a_mixture_chooses_and_weighs_as_mixtral_does(used: int) -> None:
+    ours = Experts(D, 40, 4, used).double()
+    settings = mixtral.MixtralConfig(hidden_size=D, num_local_experts=4, num_experts_per_tok=used)
+    router = mixtral.MixtralTopKRouter(settings)
+    router.weight = ours.router.weight
+    x = drawn(B, N, D)
+    _, shares, chosen = router(x)
+    rows = x.flatten(0, 1)
+    expected = torch.stack(
+        [
+            sum(
+                share * ours.networks[number](row)
+                for share, number in zip(of_row, numbers.tolist(), strict=True)
+            )
+            for row, of_row, numbers in zip(rows, shares.double(), chosen, strict=True)
+        ]
+    )
+    torch.testing.assert_close(ours(x).flatten(0, 1), expected, rtol=1e-5, atol=1e-6)
+    assert ours.load is not None
+    assert ours.load.sum() == pytest.approx(1)
+    counts = torch.bincount(chosen.flatten(), minlength=4) / chosen.numel()
+    torch.testing.assert_close(ours.load, counts)
+
+
+def test_rotations_are_gpt_js() -> None:
+    x = drawn(B, H, N, 8).float()
+    at = torch.arange(5, 5 + N)[None, None]
+    sin, cos = gptj.create_sinusoidal_positions(64, 8)[at[0]].chunk(2, dim=-1)
+    theirs = gptj.apply_rotary_pos_emb(x.transpose(1, 2), sin, cos).transpose(1, 2)
+    torch.testing.assert_close(Turned(8).turn(x, at), theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_stretched_rotations() -> None:
+    """Squeezed places as transformers has them; NTK by its own formula."""
+    settings = llama.LlamaConfig(
+        hidden_size=8, num_attention_heads=1, rope_scaling={"rope_type": "linear", "factor": 4.0}
+    )
+    speeds, _ = ROPE_INIT_FUNCTIONS["linear"](settings, None)
+    linear, ntk = Turned(8, "linear", 4.0), Turned(8, "ntk", 4.0)
+    torch.testing.assert_close(linear.speeds / linear.squeeze, speeds)
+    base = 10_000 * 4 ** (8 / 6)
+    expected = torch.tensor([base ** (-2 * pair / 8) for pair in range(4)])
+    torch.testing.assert_close(ntk.speeds, expected)
+    assert ntk.speeds[0] == Turned(8).speeds[0] == 1
+    torch.testing.assert_close(ntk.speeds[-1], Turned(8).speeds[-1] / 4)
+
+
+def test_turned_scores_depend_on_the_distance_alone() -> None:
+    query, key = drawn(1, 1, 1, 8), drawn(1, 1, 1, 8)
+    turned = Turned(8).double()
+
+    def score(at_query: int, at_key: int) -> float:
+        here, there = (torch.tensor([[[at]]]) for at in (at_query, at_key))
+        return float((turned.turn(query, here) * turned.turn(key, there)).sum())
+
+    assert score(9, 4) == pytest.approx(score(105, 100), abs=1e-5)
+    assert score(9, 4) != pytest.approx(score(9, 5), abs=1e-3)
+
+
+@pytest.mark.parametrize("num_heads", [1, 4, 6, 8, 12, 16])
+def test_alibi_is_blooms(num_heads: int) -> None:
+    at = build_alibi_tensor(torch.ones(1, 2), num_heads, torch.float32)  # slope times 0 and 1
+    torch.testing.assert_close(alibi_slopes(num_heads), at[:, 0, 1])
+    attention = LaterAttention(
+        later(d_model=4 * num_heads, num_heads=num_heads, places="alibi", positions="none")
+    ).double()
+    q, k, v = heads(attention, drawn(1, N, 4 * num_heads))
+    bias = build_alibi_tensor(torch.ones(1, N), num_heads, torch.float64)  # (h, 1, n)
+    bias = bias.masked_fill(~causal_mask(N), -math.inf)
+    theirs = functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+    torch.testing.assert_close(attention.attend(q, k, v, causal_mask(N)), theirs)
+
+
+def test_alibi_of_an_encoder_counts_to_both_sides() -> None:
+    attention = LaterAttention(later(places="alibi", positions="none")).double()
+    q, k, v = heads(attention, drawn(B, N, D))
+    at = torch.arange(N)
+    bias = -alibi_slopes(H).double()[:, None, None] * (at[:, None] - at).abs()
+    theirs = functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+    torch.testing.assert_close(attention.attend(q, k, v), theirs)
+
+
+@pytest.mark.parametrize("key_heads", [1, 2, 3])
+def test_shared_keys_are_torchs_grouped_queries(key_heads: int) -> None:
+    attention = LaterAttention(later(key_heads=key_heads)).double()
+    q, k, v = heads(attention, drawn(B, N, D))
+    assert k.shape == (B, key_heads, N, D // H)
+    theirs = functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=causal_mask(N), enable_gqa=True
+    )
+    torch.testing.assert_close(attention.attend(q, k, v, causal_mask(N)), theirs)
+
+
+def test_normed_queries_and_keys() -> None:
+    attention = LaterAttention(later(qk_norm=True), of_memory=True).double()
+    norms = attention.parts[0]
+    norms.query_norm.gamma.data, norms.key_norm.gamma.data = drawn(4), drawn(4) + 1
+    q, k, v = heads(attention, 100 * drawn(B, N, D))
+    normed = [
+        functional.rms_norm(x, (4,), norm.gamma, 1e-6)
+        for x, norm in ((q, norms.query_norm), (k, norms.key_norm))
+    ]
+    theirs = functional.scaled_dot_product_attention(*normed, v)
+    torch.testing.assert_close(attention.attend(q, k, v), theirs)
+
+
+@pytest.mark.parametrize("of", ["encoder", "decoder"])
+@pytest.mark.parametrize("everywhere", [0, 2])
+def test_a_window_and_who_is_seen_from_everywhere(of: str, everywhere: int) -> None:
+    attention = LaterAttention(later(window=3, global_tokens=everywhere))
+    attention = attention.double()
+    q, k, v = heads(attention, drawn(1, N, D))
+    allowed = [
+        [
+            (j <= i or of == "encoder") and (abs(i - j) < 3 or i < everywhere or j < everywhere)
+            for j in range(N)
+        ]
+        for i in range(N)
+    ]
+    theirs = functional.scaled_dot_product_attention(q, k, v, attn_mask=torch.tensor(allowed))
+    mask = causal_mask(N) if of == "decoder" else None
+    torch.testing.assert_close(attention.attend(q, k, v, mask), theirs)
+
+
+@pytest.mark.parametrize("masked", ["nothing", "padding", "causal"])
+def test_linear_attention_is_its_formula(masked: str) -> None:
+    attention = LinearAttention(later(kernel="linear")).double()
+    q, k, v = heads(attention, drawn(B, N, D))
+    masks = {
+        "nothing": None,
+        "padding": (torch.arange(N) < torch.tensor([[N], [4], [1]]))[:, None, None],
+        "causal": causal_mask(N)[None, None],
+    }
+    mask = masks[masked]
+    expected = torch.zeros(B, H, N, D // H, dtype=torch.float64)
+    shown = torch.ones(B, 1, N, N, dtype=torch.bool) if mask is None else mask.expand(B, 1, N, N)
+    for b, h, i in torch.cartesian_prod(torch.arange(B), torch.arange(H), torch.arange(N)):
+        weights = [
+            float(shown[b, 0, i, j])
+            * ((functional.elu(q[b, h, i]) + 1) @ (functional.elu(k[b, h, j]) + 1)).item()
+            for j in range(N)
+        ]
+        row = sum(weight * v[b, h, j] for j, weight in enumerate(weights))
+        expected[b, h, i] = row / sum(weights)
+    torch.testing.assert_close(attention.attend(q, k, v, mask), expected)
+    attention.keep_weights = True  # the other way to the same numbers
+    torch.testing.assert_close(attention.attend(q, k, v, mask), expected)
+
+
+def test_where_a_query_and_a_key_stand() -> None:
+    """In a padded batch, in a row of two sentences, and in a cache that hypotheses share."""
+    padding = torch.tensor([[True, True, True, False]])[:, None, None]
+    query_at, key_at = places_of(padding, 4, 4, padding.device)
+    assert key_at[0, 0, :3].tolist() == query_at[0, 0, :3].tolist() == [0, 1, 2]
+
+    of = torch.tensor([1, 1, 1, 2, 2, 0])  # which sentence a position belongs to
+    same = (of[:, None] == of) | (of == 0)[:, None]  # padding sees all
+    for mask in (same, same & causal_mask(6)):
+        query_at, key_at = places_of(mask[None, None], 6, 6, mask.device)
+        assert key_at[0, 0, :5].tolist() == query_at[0, 0, :5].tolist() == [0, 1, 2, 0, 1]
+
+    # Two hypotheses after three steps: the first token is shared, then each has its own.
+    past = torch.tensor([[True, True, False, True, False], [True, False, True, False, True]])
+    query_at, key_at = places_of(past[None, None], 2, 5, past.device)
+    assert query_at.tolist() == [[[2, 2]]]
+    assert key_at.tolist() == [[[0, 1, 1, 2, 2]]]
