@@ -54,7 +54,7 @@ CHAPTERS = {  # where a skill is read up
     "training": ("08", "09"),
     "results": ("12", "10"),
     "limits": ("13",),
-    "after": ("03", "13"),
+    "after": (),
 }
 _OURS = re.compile(
     r'class="(?:asks?|mock|problem|drawing|skill|plan|numbers|cheat-sheet|clock)["-]'
@@ -305,7 +305,7 @@ def wrong_sentences() -> str:
     """A sentence of the errata at a time: what is wrong with it?"""
     folds = "".join(
         f'<details class="ask"><summary>“{as_html(one.claim)}”</summary><p>{as_html(one.truth)} '
-        f'<a href="errata.html">Evidence</a></p></details>'
+        f'<a href="errata.html#{nodes.make_id(one.section)}">Evidence</a></p></details>'
         for one in read_sentences((BOOK / "errata.md").read_text(encoding="utf-8"))
     )
     return f'<div class="wrong-sentences">{folds}</div>'
@@ -344,8 +344,8 @@ def _skill(number: int, skill: str, title: str) -> str:
     return (
         f'<section class="skill" id="{skill}" data-skill="{html.escape(json.dumps(told))}">'
         f"{_heading(skill, f'{number}. {html.escape(title)}')}<ol>"
-        "<li>I cannot.</li>"
-        "<li><b>Vaguely:</b> one question of this skill, answered aloud.</li>"
+        "<li>I cannot yet: asked, and it would not do.</li>"
+        "<li><b>Vaguely:</b> one question of this skill, answered well.</li>"
         f"<li><b>I can explain it:</b> two of them, for instance {asked}.</li>"
         f"<li><b>I can derive it:</b> checked by {' or '.join(derive)}.</li>"
         f"<li><b>I can teach it:</b> {_asked(third)}, and its three follow-ups survived.</li>"
@@ -473,10 +473,10 @@ def bank_script() -> str:
 
 
 def _pages(skill: str) -> str:
-    """What to read for a skill, with its minutes."""
+    """What to read for a skill, with its minutes; what no chapter tells stands in its answers."""
     steps = [sheets.Step("core", chapter) for chapter in CHAPTERS[skill]]
     read = [f"{_told(step)} ({_minutes(minutes_of(step))})" for step in steps]
-    return "; ".join([f'<a href="questions.html#skill-{skill}">its questions</a>', *read])
+    return "; ".join([f'<a href="questions.html#skill-{skill}">its answers</a>', *read])
 
 
 def _told_to_the_page(question: Question) -> dict[str, Any]:

@@ -182,7 +182,10 @@ globalThis.Interview = (function () {
         hide.textContent = clock.hidden ? "Show the clock" : "Hide the clock";
         this.save();
       }, { className: "mock-quiet" });
-      const stop = button("End the round", () => this.to("end"), { className: "mock-quiet" });
+      const stop = button("End the round", () => {
+        if (stop.textContent === "Really end it?") this.to("end");
+        else stop.textContent = "Really end it?";
+      }, { className: "mock-quiet" });
       return make("div", { className: "mock-head" }, make("span", { textContent: `Question ${at + 1} of ${this.questions.length}, ${minutes} minutes` }), clock, hide, stop);
     }
 
@@ -224,7 +227,11 @@ globalThis.Interview = (function () {
       asked.slice(0, deep.length + 1).forEach(([text, answer], level) => {
         const here = level === deep.length;
         parts.push(make("p", { className: here ? "mock-here" : "", html: `<strong>${level + 1}. ${text}</strong>` }));
-        if (!here) { parts.push(make("p", { className: "ask-how", html: answer })); return; }
+        if (!here) {
+          const change = button(deep[level] ? "I said that ✓" : "I did not ✗", () => { deep[level] = !deep[level]; this.to("deep"); }, { className: "mock-quiet", title: "Change it" });
+          parts.push(make("p", { className: "ask-how", html: answer }), change);
+          return;
+        }
         const told = make("p", { className: "ask-how", tabIndex: -1, html: answer });
         const shown = make("div", { hidden: true }, told,
           button("I said that", () => this.deeper(true)), " ", button("I did not", () => this.deeper(false)));
@@ -253,8 +260,7 @@ globalThis.Interview = (function () {
     keep(question, answer) {
       if (answer.kept || !answer.told) return; // what was only shown is no attempt
       answer.kept = true;
-      const said = answer.points.filter(Boolean).length, sunk = answer.sinks.filter(Boolean).length;
-      this.kept = attempt(question.id, well(this.bank, question, said, sunk), answer.sinks.flatMap((is, place) => (is ? [`sinks-${place + 1}`] : [])));
+      this.kept = attempt(question.id, this.isGood(answer), answer.sinks.flatMap((is, place) => (is ? [`sinks-${place + 1}`] : [])));
       if (answer.deep.length === this.bank.depth) attempt(`${question.id}.deep`, answer.deep.every(Boolean));
     }
 
@@ -268,6 +274,11 @@ globalThis.Interview = (function () {
         return make("details", {}, make("summary", { html: question.text }), make("ul", {}, ...open, ...sunk), make("p", { className: "ask-answer", html: question.answer }));
       }).filter(Boolean);
       return parts.length ? [make("h3", { textContent: "Not said, or better not said" }), ...parts] : [];
+    }
+
+    isGood({ id, points, sinks }) {
+      const question = this.questions.find((one) => one.id === id);
+      return well(this.bank, question, points.filter(Boolean).length, sinks.filter(Boolean).length);
     }
 
     ending() {
@@ -288,17 +299,28 @@ globalThis.Interview = (function () {
       }
       this.save();
       const weakest = [...skills].sort(([, one], [, other]) => one.got / one.most - other.got / other.most);
+      // The places that tell what was missed, the first few; where nothing was, the questions of the skill.
+      const toRead = (skill) => {
+        const missed = answered.flatMap((answer) => {
+          const question = questions.find(({ id }) => id === answer.id);
+          return question.skill === skill ? question.points.filter((_, place) => !answer.points[place]).map(([, why]) => why) : [];
+        });
+        const links = make("div", { html: missed.join(" ") }).querySelectorAll("a");
+        const places = [...new Map([...links].map((link) => [link.href, link.outerHTML])).values()].slice(0, READ);
+        return [...places, this.bank.pages[skill]].join("; ");
+      };
       const cell = (html, kind = "td", role = "cell") => make(kind, { html, is: { role } }); // on a phone it is no table to look at
       const row = (...cells) => make("tr", { is: { role: "row" } }, ...cells);
       const rows = weakest.map(([skill, sum]) => row(cell(this.bank.skills[skill], "th", "rowheader"), cell(`${sum.got} of ${sum.most}`),
-        cell(String(sum.sunk)), cell(`${sum.deep} of ${sum.depth}`), cell(this.bank.pages[skill])));
-      const head = row(...["Skill, the weakest first", "Points", "Sinking sentences", "Follow-ups", "To read"].map((text) => cell(text, "th", "columnheader")));
+        cell(String(sum.sunk)), cell(`${sum.deep} of ${sum.depth}`), cell(toRead(skill))));
+      const head = row(...["Skill, the weakest first", "Points", "Sinks", "Follow-ups", "To read"].map((text) => cell(text, "th", "columnheader")));
       const table = make("table", { className: "mock-result", is: { role: "table" } }, make("thead", { is: { role: "rowgroup" } }, head), make("tbody", { is: { role: "rowgroup" } }, ...rows));
       const { seed, minutes, role } = this.state;
+      const good = answered.filter((answer) => this.isGood(answer)).length;
       const total = (part) => [...skills.values()].reduce((sum, skill) => sum + skill[part], 0);
       return [
         make("h2", { className: "mock-here", textContent: "How it was" }),
-        make("p", { textContent: answered.length ? `${total("got")} of ${total("most")} points, ${total("deep")} of ${total("depth")} follow-ups.` : "No question was answered." }),
+        make("p", { textContent: answered.length ? `${total("got")} of ${total("most")} points, what sank you taken off; ${total("deep")} of ${total("depth")} follow-ups. ${good} of ${answered.length} would do: three quarters of the points, and no sentence that sinks. The others are due again tomorrow.` : "No question was answered." }),
         ...(answered.length ? [table, ...this.missed(answered)] : []),
         make("p", { hidden: this.kept !== false, textContent: "This browser keeps nothing of it." }),
         make("p", { hidden: Boolean(this.state.ids), textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions.` }),
@@ -313,6 +335,7 @@ globalThis.Interview = (function () {
     }
   }
 
+  const READ = 3; // places to read for a skill
   const AWAY = 600; // seconds: whoever was away for longer has interrupted the round, a closed lid is no answer
   const WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "islet", "jolly", "kayak", "larch", "maple", "north", "olive", "pearl", "quill", "river", "stone", "tulip"];
 
@@ -387,7 +410,7 @@ globalThis.Interview = (function () {
   function offerDrawing(drawing) {
     const row = drawing.nextElementSibling, blanks = [...drawing.querySelectorAll(".blank")];
     const [check, again] = row.querySelectorAll("button"), says = row.querySelector("[role=status]");
-    const mark = (blank, right, wrong) => {
+    const mark = (blank, right, wrong, says) => {
       blank.classList.toggle("blank-right", right);
       blank.classList.toggle("blank-wrong", wrong);
       const select = blank.querySelector("select"), id = `blank-hint-${blanks.indexOf(blank)}`;
@@ -395,7 +418,7 @@ globalThis.Interview = (function () {
       select.removeAttribute("aria-describedby");
       blank.querySelector(".blank-hint")?.remove();
       if (!wrong) return;
-      blank.append(make("p", { id, className: "blank-hint", html: `Not this one. What stands here: ${blank.dataset.hint}` }));
+      blank.append(make("p", { id, className: "blank-hint", html: `${says} What stands here: ${blank.dataset.hint}` }));
       select.setAttribute("aria-describedby", id);
     };
     const reset = () => {
@@ -411,9 +434,10 @@ globalThis.Interview = (function () {
       let right = 0, open = 0;
       for (const blank of blanks) {
         const chosen = blank.querySelector("select").value, is = chosen === blank.dataset.name;
+        const half = blank.dataset.name.startsWith(chosen) ? "The figure prints it so; say whose output it reads." : "Not this one.";
         right += is;
         open += chosen === "";
-        mark(blank, is, !is && chosen !== "");
+        mark(blank, is, !is && chosen !== "", half);
         blank.querySelector("details").hidden = !is;
         blank.querySelector("select").hidden = is;
       }
@@ -447,12 +471,13 @@ globalThis.Interview = (function () {
   function levelOf({ questions, problems, exercises, third }) {
     const records = progress.read(), passed = (id) => Boolean(records[PREFIX + id]?.solved);
     if (!questions.some((id) => records[PREFIX + id]?.attempts)) return 0;
-    if (questions.filter(passed).length < 2) return 2;
+    const good = questions.filter(passed).length;
+    if (good < 2) return 1 + good;
     if (!problems.some((id) => passed(`problem.${id}`)) && !exercises.some((id) => records[id]?.solved)) return 3;
     return passed(third) && passed(`${third}.deep`) ? 5 : 4;
   }
 
-  const NEXT = ["answer a question of this skill aloud", "", "answer two questions of this skill well", "solve what level 4 names", "survive the three follow-ups of level 5", ""];
+  const NEXT = ["answer a question of this skill aloud", "answer one of its questions well", "answer one more of its questions well", "solve what level 4 names", "survive the three follow-ups of level 5", ""];
 
   function offerLevels(sections) {
     const levels = sections.map((section) => ({ section, level: levelOf(JSON.parse(section.dataset.skill)) }));
@@ -462,7 +487,8 @@ globalThis.Interview = (function () {
     }
     const plan = document.querySelector(".skill-plan");
     if (!plan) return;
-    const weakest = levels.filter(({ level }) => level < 4).sort(by(({ level }) => level)).slice(0, 3);
+    // What was tried and did not do comes first, then what was never tried.
+    const weakest = levels.filter(({ level }) => level < 4).sort(by(({ level }) => level || 1.5)).slice(0, 3);
     plan.replaceChildren(...(weakest.length ? [make("p", { textContent: "Your next three steps:" }), make("ol", {}, ...weakest.map(({ section, level }) => make("li", {},
       make("a", { href: `#${section.id}`, textContent: section.querySelector("h2").firstChild.textContent.replace(/^\d+\. /, "").trim() }), `: ${NEXT[level]}.`)))] : [make("p", { textContent: "Every skill stands at 4 or 5." })]));
   }

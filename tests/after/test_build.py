@@ -168,7 +168,7 @@ def test_in_rows_that_sentences_share_it_is_the_same(changes: dict[str, Any]) ->
 def test_a_run_with_later_parts_is_trained_resumed_and_loaded(tmp_path: Path) -> None:
     options = ["--preset", "tiny/N=1,d_model=16,d_ff=16,h=4", "--positions", "none"]
     options += ["--later", "norm_kind=rms,network=swiglu,places=rope,key_heads=2"]
-    options += ["--pairs", "60", "--max-tokens", "256", "--vocab-size", "300", "--threads", "1"]
+    options += ["--data", "copy", "--max-tokens", "256", "--threads", "1"]
     options += ["--checkpoint-every", "2", "--device", "cpu", "--precision", "fp32"]
     run = tmp_path / "run"
     assert main(["train", "--run-dir", str(run), *options, "--steps", "6"]) == 0
