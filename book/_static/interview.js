@@ -306,7 +306,8 @@ globalThis.Interview = (function () {
           return question.skill === skill ? question.points.filter((_, place) => !answer.points[place]).map(([, why]) => why) : [];
         });
         const links = make("div", { html: missed.join(" ") }).querySelectorAll("a");
-        const places = [...new Map([...links].map((link) => [link.href, link.outerHTML])).values()].slice(0, READ);
+        const inChapters = (link) => !link.href.includes("/notebooks/"); // first what the book tells
+        const places = [...new Map([...links].sort(by(inChapters)).map((link) => [link.textContent, link.outerHTML])).values()].slice(0, READ);
         return [...places, this.bank.pages[skill]].join("; ");
       };
       const cell = (html, kind = "td", role = "cell") => make(kind, { html, is: { role } }); // on a phone it is no table to look at
