@@ -17,6 +17,7 @@ from annotated_transformer.decoding.incremental import CachedDecoder, PrefixDeco
 from annotated_transformer.fast.attach import use_fast_paths
 from annotated_transformer.fast.shared_rows import RowShape, shared_row_batch
 from annotated_transformer.inspection import recording_attention
+from annotated_transformer.training.initial_gain import shrink_branches
 from annotated_transformer.training.run_directory import load_run
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.step import batch_loss
@@ -182,6 +183,22 @@ def test_a_run_with_later_parts_is_trained_resumed_and_loaded(tmp_path: Path) ->
     assert "network = swiglu" in config.model.departures()
     for one, other in zip(whole.parameters(), broken.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+@every_part
+def test_every_branch_begins_at_the_square_of_the_gain(changes: dict[str, Any]) -> None:
+    """What a sub-layer adds, biases at zero, shrinks alike whatever the network is made of."""
+    model, shrunk = built(changes), built(changes)
+    shrink_branches(shrunk, 0.5)
+    x = torch.randn(2, 5, 24, dtype=torch.float64)
+    for whole, part in zip(model.encoder.layers, shrunk.encoder.layers, strict=True):
+        small, large = part.feed_forward(x), whole.feed_forward(x)
+        if changes.get("network") == "gelu":  # half of the input is not half of the output
+            assert small.norm() < large.norm() / 4
+        else:
+            torch.testing.assert_close(small, large / 4)
+        ours, theirs = part.self_attention(x, x, x), whole.self_attention(x, x, x) / 4
+        torch.testing.assert_close(ours, theirs)
 
 
 def test_parts_are_read_as_they_are_written() -> None:

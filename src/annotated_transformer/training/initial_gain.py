@@ -7,6 +7,7 @@ its depth; here it is one number for all.
 
 import torch
 
+from annotated_transformer.after.networks import SwiGLU
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.feed_forward import FeedForward
 from annotated_transformer.transformer import Transformer
@@ -21,7 +22,7 @@ def shrink_branches(model: Transformer, gain: float) -> None:
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):
             shrunk = (module.value_projection, module.output_projection)
-        elif isinstance(module, FeedForward):
+        elif isinstance(module, FeedForward | SwiGLU):
             shrunk = (module.inner, module.outer)
         else:
             continue
