@@ -7,4 +7,5 @@ networks     GELU, SwiGLU, a mixture of experts
 meeting      queries, keys and values about to meet, and what acts on them before they do:
              rotations, ALiBi, a norm, a window, keys that several heads share
 attention    multi-head attention with any of these, and linear attention
+schedules    the rate after its warm-up: a cosine, or a plateau and a fall
 """

@@ -42,6 +42,8 @@ def register(parser: argparse.ArgumentParser) -> None:
     add("--warmup", type=int, help="steps to the peak of the learning rate (paper: 4000)")
     add("--learning-rate", type=float, help="the peak; default the paper's formula (departure)")
     add("--decay", type=float, help="last share of the run that also falls to zero (departure)")
+    add("--schedule", help="paper (default), cosine or plateau after the warm-up (departure)")
+    add("--weight-decay", type=float, help="AdamW's, on matrices (departure)")
     add("--init-gain", type=float, help="shrinks the branches' starting values (departure)")
     add("--r-drop", type=float, help="two passes that should agree, by this weight (departure)")
     add("--clip-norm", type=float, help="longest gradient, over all weights (departure)")

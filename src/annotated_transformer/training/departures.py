@@ -8,6 +8,8 @@ DECIDED = (
     "label_smoothing",
     "learning_rate",
     "decay",
+    "schedule",
+    "weight_decay",
     "clip_norm",
     "init_gain",
     "r_drop",

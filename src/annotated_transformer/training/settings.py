@@ -7,10 +7,12 @@ from typing import Any, Literal, get_args
 Precision = Literal["fp32", "bf16"]
 Measure = Literal["loss", "bleu"]
 Final = Literal["average", "best", "last"]
+Shape = Literal["paper", "cosine", "plateau"]
 CHOICES = {
     "precision": get_args(Precision),
     "stop_by": get_args(Measure),
     "final": get_args(Final),
+    "schedule": get_args(Shape),
 }
 
 # What a machine can still count or hold; beyond, PyTorch and tokenizers fail without a sentence.
@@ -34,6 +36,10 @@ class TrainingConfig:
         warmup: steps until the peak of the learning rate (section 5.3).
         learning_rate: the peak; None is the paper's d_model^-0.5 * warmup^-0.5. A departure.
         decay: last share of the run over which the rate also falls linearly to zero. A departure.
+        schedule: of the learning rate: the "paper"'s, or a "cosine" over the run, or a "plateau"
+            that falls over the last `decay` of it (`after.schedules`). A departure.
+        weight_decay: what a step takes of each matrix, times the rate: AdamW's; 0 is Adam. A
+            departure.
         betas: Adam's, as printed in section 5.3.
         adam_eps: Adam's epsilon, likewise.
         clip_norm: a gradient whose norm over all weights is longer is shortened to this; None
@@ -78,6 +84,8 @@ class TrainingConfig:
     warmup: int = 4000
     learning_rate: float | None = None
     decay: float = 0.0
+    schedule: Shape = "paper"
+    weight_decay: float = 0.0
     betas: tuple[float, float] = (0.9, 0.98)
     adam_eps: float = 1e-9
     clip_norm: float | None = None
@@ -108,7 +116,7 @@ class TrainingConfig:
                 f"The length of the run is given by {' and '.join(given) or 'nothing'}: "
                 "exactly one of steps, epochs and minutes is expected."
             )
-        finite = ("minutes", "learning_rate", "clip_norm", "init_gain", "r_drop")
+        finite = ("minutes", "learning_rate", "clip_norm", "init_gain", "r_drop", "weight_decay")
         for name in (*finite, "label_smoothing", "decay"):
             if not math.isfinite(getattr(self, name) or 0.0):
                 raise ValueError(f"{name} = {getattr(self, name)}: a finite number is expected.")
@@ -122,7 +130,7 @@ class TrainingConfig:
                 raise ValueError(f"{field.name} = {value}: it must be at most {most:,}.")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas = {self.betas}: two numbers from 0 to below 1 are expected.")
-        for name in ("seed", "r_drop", "adam_eps"):
+        for name in ("seed", "r_drop", "adam_eps", "weight_decay"):
             if (value := getattr(self, name)) < 0:
                 raise ValueError(f"{name} = {value}: it must be at least 0.")
         for name in ("label_smoothing", "decay", "bpe_dropout"):

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from annotated_transformer.after.build import build_transformer
+from annotated_transformer.after.schedules import LaterSchedule
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.fast.attach import use_fast_paths
@@ -44,6 +45,7 @@ from annotated_transformer.training.run_directory import (
 )
 from annotated_transformer.training.run_files import damaged
 from annotated_transformer.training.schedule import LearningRateSchedule
+from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.signals import asking_to_stop
 from annotated_transformer.training.snapshot import RunState, restore_snapshot, take_snapshot
 from annotated_transformer.training.step import (
@@ -77,6 +79,34 @@ def build_model(config: RunConfig, device: torch.device) -> Transformer:
     if config.training.compile:
         compile_layers(model, one_shape=config.training.share_rows)
     return model
+
+
+def build_optimizer(model: Transformer, settings: TrainingConfig) -> torch.optim.Adam:
+    """Adam as in section 5.3; AdamW, which also shrinks every matrix, where settings say so."""
+    adam: dict[str, Any] = {
+        "lr": 0.0,
+        "betas": settings.betas,
+        "eps": settings.adam_eps,
+        "fused": True,
+    }
+    if not settings.weight_decay:
+        return torch.optim.Adam(model.parameters(), **adam)
+    matrices = [weight for weight in model.parameters() if weight.dim() > 1]
+    others = [weight for weight in model.parameters() if weight.dim() <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": settings.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, **adam)
+
+
+def build_schedule(settings: TrainingConfig, d_model: int) -> LearningRateSchedule | LaterSchedule:
+    """Equation 3 with its named departures, or a later shape with the same peak."""
+    papers = LearningRateSchedule(d_model, settings.warmup, settings.learning_rate, settings.decay)
+    if settings.schedule == "paper":
+        return papers
+    peak = papers.rate(settings.warmup)
+    return LaterSchedule(settings.schedule, peak, settings.warmup, settings.decay)
 
 
 class Trainer:
@@ -127,19 +157,8 @@ class Trainer:
                 "--max-tokens."
             )
         self.model = build_model(config, device)
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(),
-            lr=0.0,
-            betas=self.settings.betas,
-            eps=self.settings.adam_eps,
-            fused=True,
-        )
-        self.schedule = LearningRateSchedule(
-            config.model.d_model,
-            self.settings.warmup,
-            self.settings.learning_rate,
-            self.settings.decay,
-        )
+        self.optimizer = build_optimizer(self.model, self.settings)
+        self.schedule = build_schedule(self.settings, config.model.d_model)
         self.gradients = StepGradients(
             self.model,
             self.settings,

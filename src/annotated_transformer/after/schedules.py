@@ -1,0 +1,41 @@
+"""Learning rates that came after equation 3: a warm-up, and then another shape."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+Shape = Literal["cosine", "plateau"]
+
+
+@dataclass(frozen=True)
+class LaterSchedule:
+    """A linear warm-up to the peak, and then one of two shapes over the length of the run.
+
+    "cosine" falls along half a wave from the beginning to the end (Loshchilov and Hutter, 2017).
+    "plateau" stays at the peak and falls in a straight line at the end: warm-up, stable, decay (Hu
+    et al., 2024). The end can be decided late, because nothing before it depends on it.
+
+    Args:
+        shape: which of the two.
+        peak: the rate at the end of the warm-up.
+        warmup: steps until then.
+        decay: share of the run over which "plateau" falls to zero.
+    """
+
+    shape: Shape
+    peak: float
+    warmup: int
+    decay: float
+
+    def rate(self, step: int, progress: float = 0.0) -> float:
+        """The rate of one step.
+
+        Args:
+            step: counted from 1.
+            progress: share of the run that is done, from 0 to 1.
+        """
+        rising = min(1.0, max(step, 1) / self.warmup)
+        if self.shape == "cosine":
+            return self.peak * rising * (1 + math.cos(math.pi * progress)) / 2
+        falling = min(1.0, (1 - progress) / self.decay) if self.decay else 1.0
+        return self.peak * rising * max(0.0, falling)

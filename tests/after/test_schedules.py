@@ -1,0 +1,93 @@
+"""Later schedules and AdamW: beside torch's, and in a run."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from annotated_transformer.after.schedules import LaterSchedule
+from annotated_transformer.cli import main
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.training.run_directory import load_run
+from annotated_transformer.training.schedule import LearningRateSchedule
+from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.training.trainer import build_optimizer, build_schedule
+from annotated_transformer.transformer import Transformer
+
+STEPS, WARMUP, PEAK = 200, 20, 3e-3
+
+
+def test_the_cosine_is_torchs() -> None:
+    """Without a warm-up, from the first step to the last."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=PEAK)
+    theirs = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=STEPS)
+    ours = LaterSchedule("cosine", PEAK, 1, 0.0)
+    for step in range(STEPS):
+        assert ours.rate(step + 1, step / STEPS) == pytest.approx(theirs.get_last_lr()[0])
+        optimizer.step()
+        theirs.step()
+
+
+def test_a_plateau_rises_stays_and_falls() -> None:
+    schedule = LaterSchedule("plateau", PEAK, WARMUP, 0.25)
+    rates = [schedule.rate(step, (step - 1) / STEPS) for step in range(1, STEPS + 1)]
+    last = 3 * STEPS // 4  # the last step at the peak
+    assert rates[0] == pytest.approx(PEAK / WARMUP)
+    assert rates[WARMUP - 1 : last] == [PEAK] * (last - WARMUP + 1)
+    falls = [one - other for one, other in zip(rates[last:], rates[last + 1 :], strict=False)]
+    assert falls == pytest.approx([PEAK / (STEPS - last)] * len(falls))
+    assert 0 < rates[-1] < PEAK / 40
+
+
+@pytest.mark.parametrize("shape", ["cosine", "plateau"])
+@pytest.mark.parametrize("peak", [None, 4e-3])
+def test_every_shape_has_the_papers_peak(peak: float | None, shape: Any) -> None:
+    papers = LearningRateSchedule(64, WARMUP, peak)
+    how = TrainingConfig(steps=1, schedule=shape, warmup=WARMUP, learning_rate=peak)
+    assert build_schedule(how, 64).rate(WARMUP) == pytest.approx(papers.rate(WARMUP))
+    same = build_schedule(TrainingConfig(steps=1, warmup=WARMUP, learning_rate=peak), 64)
+    assert same == papers
+
+
+def test_weight_decay_shrinks_matrices_alone() -> None:
+    """With no gradient a step only shrinks: by rate times decay; norms and biases not."""
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig(20, 16, 16, 2, 1))
+    optimizer = build_optimizer(model, TrainingConfig(steps=1, weight_decay=0.1))
+    before = {name: weight.detach() + 1 for name, weight in model.named_parameters()}
+    for name, weight in model.named_parameters():
+        weight.data = before[name].clone()
+        weight.grad = torch.zeros_like(weight)
+    for group in optimizer.param_groups:
+        group["lr"] = 0.5
+    optimizer.step()
+    for name, weight in model.named_parameters():
+        share = 1 - 0.5 * 0.1 if weight.dim() > 1 else 1
+        torch.testing.assert_close(weight.data, before[name] * share)
+    assert type(build_optimizer(model, TrainingConfig(steps=1))) is torch.optim.Adam
+
+
+def test_a_run_with_both_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    options = ["--data", "copy", "--preset", "tiny/N=1,d_model=16,d_ff=16,h=2", "--steps", "6"]
+    options += ["--schedule", "plateau", "--decay", "0.5", "--weight-decay", "0.1"]
+    options += ["--warmup", "2", "--checkpoint-every", "2", "--max-tokens", "256"]
+    options += ["--threads", "1", "--device", "cpu", "--precision", "fp32"]
+    run = tmp_path / "run"
+    assert main(["train", "--run-dir", str(run), *options]) == 0
+    whole, _, config = load_run(run)
+    assert (config.training.schedule, config.training.weight_decay) == ("plateau", 0.1)
+    (run / "model.safetensors").unlink()
+    (run / "checkpoints" / "step-00000006.safetensors").unlink()
+    assert main(["train", "--run-dir", str(run), "--resume"]) == 0
+    broken, _, _ = load_run(run)
+    for one, other in zip(whole.parameters(), broken.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"schedule": "square"}, {"weight_decay": -0.1}, {"weight_decay": float("nan")}]
+)
+def test_what_cannot_be_meant_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        TrainingConfig(steps=1, **changes)
