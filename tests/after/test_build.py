@@ -224,6 +224,8 @@ def test_parts_are_read_as_they_are_written() -> None:
         ({"window": 0}, "window = 0"),
         ({"global_tokens": -1}, "global_tokens = -1"),
         ({"rope_factor": 0.5}, "rope_factor = 0.5"),
+        ({"kernel": "linear", "places": "alibi", "positions": "none"}, "no scores"),
+        ({"kernel": "linear", "attention_dropout": 0.1}, "no weights to drop"),
         ({"num_heads": 5}, "cannot be shared evenly"),
     ],
 )

@@ -84,6 +84,11 @@ class LaterConfig(TransformerConfig):
             raise ValueError(
                 f"d_k = {self.head_widths[0]}: rotations turn pairs of numbers; make it even."
             )
+        if self.kernel == "linear" and (self.places == "alibi" or self.attention_dropout):
+            raise ValueError(
+                'kernel = "linear" has no scores from which ALiBi could take and no weights to drop: '
+                "take another kind of places, and attention_dropout = 0."
+            )
         if self.rope_factor < 1:
             raise ValueError(f"rope_factor = {self.rope_factor}: 1 or more is expected.")
         if self.key_heads is not None and not (
