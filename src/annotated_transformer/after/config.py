@@ -86,8 +86,8 @@ class LaterConfig(TransformerConfig):
             )
         if self.kernel == "linear" and (self.places == "alibi" or self.attention_dropout):
             raise ValueError(
-                'kernel = "linear" has no scores from which ALiBi could take and no weights to drop: '
-                "take another kind of places, and attention_dropout = 0."
+                'kernel = "linear" has no scores for ALiBi to lower and no weights to drop: '
+                "take other places, and attention_dropout = 0."
             )
         if self.rope_factor < 1:
             raise ValueError(f"rope_factor = {self.rope_factor}: 1 or more is expected.")
