@@ -19,6 +19,7 @@ globalThis.Interview = (function () {
     return element;
   }
 
+  const countOf = (flags) => flags.filter(Boolean).length;
   const button = (text, heard, given = {}) => make("button", { type: "button", textContent: text, on: { click: heard }, ...given });
 
   /* Whether this browser keeps it. */
@@ -278,7 +279,7 @@ globalThis.Interview = (function () {
 
     isGood({ id, points, sinks }) {
       const question = this.questions.find((one) => one.id === id);
-      return well(this.bank, question, points.filter(Boolean).length, sinks.filter(Boolean).length);
+      return well(this.bank, question, countOf(points), countOf(sinks));
     }
 
     ending() {
@@ -288,12 +289,12 @@ globalThis.Interview = (function () {
       for (const answer of answered) {
         const question = questions.find(({ id }) => id === answer.id);
         this.keep(question, answer);
-        const said = answer.points.filter(Boolean).length, sunk = answer.sinks.filter(Boolean).length;
+        const said = countOf(answer.points), sunk = countOf(answer.sinks);
         const sum = skills.get(question.skill) ?? { got: 0, most: 0, sunk: 0, deep: 0, depth: 0 };
         sum.got += score(this.bank, said, sunk);
         sum.most += question.points.length;
         sum.sunk += sunk;
-        sum.deep += answer.deep.filter(Boolean).length;
+        sum.deep += countOf(answer.deep);
         sum.depth += answer.deep.length;
         skills.set(question.skill, sum);
       }
@@ -411,7 +412,7 @@ globalThis.Interview = (function () {
   function offerDrawing(drawing) {
     const row = drawing.nextElementSibling, blanks = [...drawing.querySelectorAll(".blank")];
     const [check, again] = row.querySelectorAll("button"), says = row.querySelector("[role=status]");
-    const mark = (blank, right, wrong, says) => {
+    const mark = (blank, right, wrong, sentence) => {
       blank.classList.toggle("blank-right", right);
       blank.classList.toggle("blank-wrong", wrong);
       const select = blank.querySelector("select"), id = `blank-hint-${blanks.indexOf(blank)}`;
@@ -419,7 +420,7 @@ globalThis.Interview = (function () {
       select.removeAttribute("aria-describedby");
       blank.querySelector(".blank-hint")?.remove();
       if (!wrong) return;
-      blank.append(make("p", { id, className: "blank-hint", html: `${says} What stands here: ${blank.dataset.hint}` }));
+      blank.append(make("p", { id, className: "blank-hint", html: `${sentence} What stands here: ${blank.dataset.hint}` }));
       select.setAttribute("aria-describedby", id);
     };
     const reset = () => {

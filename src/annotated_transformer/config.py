@@ -1,6 +1,6 @@
 """The configuration of a model: one frozen dataclass, with the paper's models as presets."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
@@ -127,12 +127,7 @@ class TransformerConfig:
                 f"layer_norm_eps = {self.layer_norm_eps}: a small number above 0 is expected, "
                 "which is added to a variance under a root."
             )
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                *others, last = (f'"{choice}"' for choice in choices)
-                raise ValueError(
-                    f"{name} = {getattr(self, name)!r}: {', '.join(others)} or {last} is expected."
-                )
+        refuse_other_names(self, CHOICES)
         if (self.d_k is None or self.d_v is None) and self.d_model % self.num_heads:
             raise ValueError(
                 f"d_model = {self.d_model} cannot be shared evenly by num_heads = "
@@ -259,6 +254,16 @@ class TransformerConfig:
         if "vocab_size" not in values:
             raise ValueError("The model settings lack vocab_size.")
         return cls(**values)
+
+
+def refuse_other_names(config: TransformerConfig, names: Mapping[str, Collection[str]]) -> None:
+    """Raise ValueError where a field that names a part is none of the names that it may be."""
+    for field, choices in names.items():
+        if getattr(config, field) not in choices:
+            *others, last = (f'"{choice}"' for choice in choices)
+            raise ValueError(
+                f"{field} = {getattr(config, field)!r}: {', '.join(others)} or {last} is expected."
+            )
 
 
 def _read_changes(name: str, written: str) -> dict[str, int | float]:

@@ -14,7 +14,7 @@ from transformers.models.mixtral import modeling_mixtral as mixtral
 
 from annotated_transformer.after.attention import LaterAttention, LinearAttention
 from annotated_transformer.after.config import LaterConfig
-from annotated_transformer.after.meeting import Turned, alibi_slopes, places_of
+from annotated_transformer.after.inputs import Places, Rotary, alibi_slopes
 from annotated_transformer.after.networks import Experts, GELUNetwork, SwiGLU
 from annotated_transformer.after.norms import RMSNorm
 from annotated_transformer.masks import causal_mask
@@ -97,7 +97,7 @@ def test_rotations_are_gpt_js() -> None:
     at = torch.arange(5, 5 + N)[None, None]
     sin, cos = gptj.create_sinusoidal_positions(64, 8)[at[0]].chunk(2, dim=-1)
     theirs = gptj.apply_rotary_pos_emb(x.transpose(1, 2), sin, cos).transpose(1, 2)
-    torch.testing.assert_close(Turned(8).turn(x, at), theirs, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(Rotary(8).turn(x, at), theirs, rtol=1e-5, atol=1e-5)
 
 
 def test_stretched_rotations() -> None:
@@ -106,18 +106,18 @@ def test_stretched_rotations() -> None:
         hidden_size=8, num_attention_heads=1, rope_scaling={"rope_type": "linear", "factor": 4.0}
     )
     speeds, _ = ROPE_INIT_FUNCTIONS["linear"](settings, None)
-    linear, ntk = Turned(8, "linear", 4.0), Turned(8, "ntk", 4.0)
+    linear, ntk = Rotary(8, "linear", 4.0), Rotary(8, "ntk", 4.0)
     torch.testing.assert_close(linear.speeds / linear.squeeze, speeds)
     base = 10_000 * 4 ** (8 / 6)
     expected = torch.tensor([base ** (-2 * pair / 8) for pair in range(4)])
     torch.testing.assert_close(ntk.speeds, expected)
-    assert ntk.speeds[0] == Turned(8).speeds[0] == 1
-    torch.testing.assert_close(ntk.speeds[-1], Turned(8).speeds[-1] / 4)
+    assert ntk.speeds[0] == Rotary(8).speeds[0] == 1
+    torch.testing.assert_close(ntk.speeds[-1], Rotary(8).speeds[-1] / 4)
 
 
 def test_turned_scores_depend_on_the_distance_alone() -> None:
     query, key = drawn(1, 1, 1, 8), drawn(1, 1, 1, 8)
-    turned = Turned(8).double()
+    turned = Rotary(8).double()
 
     def score(at_query: int, at_key: int) -> float:
         here, there = (torch.tensor([[[at]]]) for at in (at_query, at_key))
@@ -220,17 +220,21 @@ def test_linear_attention_is_its_formula(masked: str) -> None:
 def test_where_a_query_and_a_key_stand() -> None:
     """In a padded batch, in a row of two sentences, and in a cache that hypotheses share."""
     padding = torch.tensor([[True, True, True, False]])[:, None, None]
-    query_at, key_at = places_of(padding, 4, 4, padding.device)
-    assert key_at[0, 0, :3].tolist() == query_at[0, 0, :3].tolist() == [0, 1, 2]
+    places = Places(padding, 4, 4, padding.device)
+    assert places.of_keys[0, 0, :3].tolist() == places.of_queries[0, 0, :3].tolist() == [0, 1, 2]
 
     of = torch.tensor([1, 1, 1, 2, 2, 0])  # which sentence a position belongs to
     same = (of[:, None] == of) | (of == 0)[:, None]  # padding sees all
     for mask in (same, same & causal_mask(6)):
-        query_at, key_at = places_of(mask[None, None], 6, 6, mask.device)
-        assert key_at[0, 0, :5].tolist() == query_at[0, 0, :5].tolist() == [0, 1, 2, 0, 1]
+        places = Places(mask[None, None], 6, 6, mask.device)
+        assert (
+            places.of_keys[0, 0, :5].tolist()
+            == places.of_queries[0, 0, :5].tolist()
+            == [0, 1, 2, 0, 1]
+        )
 
     # Two hypotheses after three steps: the first token is shared, then each has its own.
     past = torch.tensor([[True, True, False, True, False], [True, False, True, False, True]])
-    query_at, key_at = places_of(past[None, None], 2, 5, past.device)
-    assert query_at.tolist() == [[[2, 2]]]
-    assert key_at.tolist() == [[[0, 1, 1, 2, 2]]]
+    places = Places(past[None, None], 2, 5, past.device)
+    assert places.of_queries.tolist() == [[[2, 2]]]
+    assert places.of_keys.tolist() == [[[0, 1, 1, 2, 2]]]

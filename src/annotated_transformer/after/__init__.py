@@ -4,7 +4,7 @@ config       `LaterConfig`: the paper's configuration and the names of the parts
 build        `build_transformer(config)`: the one place that puts them into a model
 norms        RMSNorm
 networks     GELU, SwiGLU, a mixture of experts
-meeting      queries, keys and values about to meet, and what acts on them before they do:
+inputs       queries, keys and values before attention, and what acts on them there:
              rotations, ALiBi, a norm, a window, keys that several heads share
 attention    multi-head attention with any of these, and linear attention
 schedules    the rate after its warm-up: a cosine, or a plateau and a fall

@@ -1,18 +1,17 @@
 """Multi-head attention with parts that came after the paper."""
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from annotated_transformer.after.config import LaterConfig
-from annotated_transformer.after.meeting import (
+from annotated_transformer.after.inputs import (
     Alibi,
-    Meeting,
+    AttentionInputs,
     NormedQueriesAndKeys,
+    Places,
+    Rotary,
     SharedKeys,
-    Turned,
     Window,
-    places_of,
 )
 from annotated_transformer.attention import MultiHeadAttention, masked_softmax, split_heads
 
@@ -39,7 +38,7 @@ class LaterAttention(MultiHeadAttention):
         if config.qk_norm:
             parts.append(NormedQueriesAndKeys(d_k, config.layer_norm_eps))
         if not of_memory and config.places == "rope":
-            parts.append(Turned(d_k, config.rope_stretch, config.rope_factor))
+            parts.append(Rotary(d_k, config.rope_stretch, config.rope_factor))
         if not of_memory and config.places == "alibi":
             parts.append(Alibi(config.num_heads))
         if not of_memory and config.window is not None:
@@ -47,7 +46,6 @@ class LaterAttention(MultiHeadAttention):
         if self.key_heads < self.num_heads:
             parts.append(SharedKeys())
         self.parts = nn.ModuleList(parts)
-        self.of_memory = of_memory
 
     def project_key_value(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Keys (batch, key_heads, n_keys, d_k) and values (batch, key_heads, n_keys, d_v)."""
@@ -58,31 +56,29 @@ class LaterAttention(MultiHeadAttention):
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
     ) -> Tensor:
         """Every part in turn, then equation 1; (batch, num_heads, n_queries, d_v)."""
-        meeting = self.meet(queries, keys, values, mask)
-        if meeting.bias is None:
-            return super().attend(meeting.queries, meeting.keys, meeting.values, meeting.mask)
-        return self.attend_with_bias(meeting, meeting.bias)
+        inputs = self.prepare(queries, keys, values, mask)
+        if inputs.bias is None:
+            return super().attend(inputs.queries, inputs.keys, inputs.values, inputs.mask)
+        return self.attend_with_bias(inputs, inputs.bias)
 
-    def meet(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Meeting:
+    def prepare(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+    ) -> AttentionInputs:
         """What every part has acted on."""
-        n_queries, n_keys = queries.size(-2), keys.size(-2)
-        if self.of_memory:
-            places = torch.zeros(2, 1, 1, 1, dtype=torch.long, device=queries.device).unbind()
-        else:
-            places = places_of(mask, n_queries, n_keys, queries.device)
-        meeting = Meeting(queries, keys, values, mask, *places)
+        places = Places(mask, queries.size(-2), keys.size(-2), queries.device)
+        inputs = AttentionInputs(queries, keys, values, mask, places)
         for part in self.parts:
-            meeting = part(meeting)
-        return meeting
+            inputs = part(inputs)
+        return inputs
 
-    def attend_with_bias(self, meeting: Meeting, bias: Tensor) -> Tensor:
+    def attend_with_bias(self, inputs: AttentionInputs, bias: Tensor) -> Tensor:
         """Equation 1 with something added to the scores."""
-        scale = meeting.queries.size(-1) ** -0.5
-        scores = scale * meeting.queries @ meeting.keys.transpose(-2, -1) + bias
-        weights = masked_softmax(scores, meeting.mask)
+        scale = inputs.queries.size(-1) ** -0.5
+        scores = scale * inputs.queries @ inputs.keys.transpose(-2, -1) + bias
+        weights = masked_softmax(scores, inputs.mask)
         if self.keep_weights:
             self.weights = weights.detach()
-        heads: Tensor = self.dropout(weights) @ meeting.values
+        heads: Tensor = self.dropout(weights) @ inputs.values
         return heads
 
 
@@ -98,9 +94,9 @@ class LinearAttention(LaterAttention):
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
     ) -> Tensor:
         """(batch, num_heads, n_queries, d_v); a query that may attend to nothing gets zeros."""
-        meeting = self.meet(queries, keys, values, mask)
-        query, key = functional.elu(meeting.queries) + 1, functional.elu(meeting.keys) + 1
-        mask, value = meeting.mask, meeting.values
+        inputs = self.prepare(queries, keys, values, mask)
+        query, key = functional.elu(inputs.queries) + 1, functional.elu(inputs.keys) + 1
+        mask, value = inputs.mask, inputs.values
         if (mask is None or mask.size(-2) == 1) and not self.keep_weights:
             seen = key if mask is None else key * mask.transpose(-2, -1)  # (..., n_keys, d_k)
             sums = seen.transpose(-2, -1) @ value  # (batch, h, d_k, d_v): one for all queries

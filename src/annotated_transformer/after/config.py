@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.config import TransformerConfig, refuse_other_names
 
 NormKind = Literal["layer", "rms"]
 Network = Literal["relu", "gelu", "swiglu", "experts"]
@@ -64,12 +64,7 @@ class LaterConfig(TransformerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, kinds in KINDS.items():
-            if getattr(self, name) not in kinds:
-                *others, last = (f'"{kind}"' for kind in kinds)
-                raise ValueError(
-                    f"{name} = {getattr(self, name)!r}: {', '.join(others)} or {last} is expected."
-                )
+        refuse_other_names(self, KINDS)
         if self.attention != "scaled-dot-product":
             raise ValueError(
                 f'attention = "{self.attention}": later parts stand beside equation 1; leave it at '
@@ -131,7 +126,7 @@ class LaterConfig(TransformerConfig):
         """Of one norm: a gain, and in a LayerNorm a shift."""
         return super().norm_parameters() // (2 if self.norm_kind == "rms" else 1)
 
-    def departures(self, apart_from: Any = ()) -> list[str]:
+    def departures(self, apart_from: Collection[str] = ()) -> list[str]:
         """As of the paper's configuration, and every later part."""
         later = [
             f"{name} = {getattr(self, name)}"

@@ -1,6 +1,7 @@
-"""Queries, keys and values about to meet, and what acts on them before they do.
+"""Queries, keys and values before attention, and what acts on them there.
 
-Each part takes a `Meeting` and gives one back, so that any of them stand one behind the other.
+Each part takes `AttentionInputs` and gives them back, so that any of them stand one behind the
+other.
 
 Where a query and a key stand is read off the mask, and so it is right in padded batches, in rows
 that several sentences share, and in a cache that holds the tokens of all hypotheses: **a key stands
@@ -9,6 +10,7 @@ where it comes among those that a query may see**, and the queries' own keys are
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -16,8 +18,46 @@ from torch import Tensor, nn
 from annotated_transformer.after.norms import RMSNorm
 
 
+class Places:
+    """Where queries and keys of one text stand, as the mask tells it; counted when asked for.
+
+    Args:
+        mask: as in `AttentionInputs`, before any part has narrowed it.
+        n_queries: the last so many keys are theirs; fewer than all where a decoder writes.
+        n_keys: how many keys.
+        device: of the result.
+    """
+
+    def __init__(
+        self, mask: Tensor | None, n_queries: int, n_keys: int, device: torch.device
+    ) -> None:
+        self._mask, self._device = mask, device
+        self._n_queries, self._n_keys = n_queries, n_keys
+
+    @cached_property
+    def of_keys(self) -> Tensor:
+        """Integers (batch or 1, 1, n_keys), from 0. What nobody may see stands anywhere."""
+        if self._mask is None:
+            return torch.arange(self._n_keys, device=self._device)[None, None]
+        shown = self._mask.expand(*self._mask.shape[:-1], self._n_keys)
+        shown = shown.view(-1, 1, *shown.shape[-2:]) if shown.dim() < 4 else shown
+        rank = shown.cumsum(-1) - 1  # (batch, 1, n_queries or 1, n_keys)
+        # Padding may see several sentences of a row: for it a key comes later than for its own.
+        return rank.masked_fill(~shown, self._n_keys).amin(-2)
+
+    @property
+    def of_queries(self) -> Tensor:
+        """(batch or 1, 1, n_queries)."""
+        return self.of_keys[..., self._n_keys - self._n_queries :]
+
+    @property
+    def distance(self) -> Tensor:
+        """How many positions lie between query and key, (batch or 1, 1, n_queries, n_keys)."""
+        return (self.of_queries[..., :, None] - self.of_keys[..., None, :]).abs()
+
+
 @dataclass(frozen=True)
-class Meeting:
+class AttentionInputs:
     """What attention is about to be computed of.
 
     Attributes:
@@ -26,8 +66,7 @@ class Meeting:
         values: (batch, heads of keys, n_keys, d_v).
         mask: bool, broadcastable to (batch, num_heads, n_queries, n_keys), True = may attend; None
             hides nothing.
-        query_at: where each query stands in its text, (batch or 1, 1, n_queries).
-        key_at: where each key stands, (batch or 1, 1, n_keys).
+        places: where queries and keys stand; of cross-attention nobody asks.
         bias: added to the scores, broadcastable to (batch, num_heads, n_queries, n_keys).
     """
 
@@ -35,43 +74,11 @@ class Meeting:
     keys: Tensor
     values: Tensor
     mask: Tensor | None
-    query_at: Tensor
-    key_at: Tensor
+    places: Places
     bias: Tensor | None = None
 
-    @property
-    def distance(self) -> Tensor:
-        """How many positions lie between query and key, (batch or 1, 1, n_queries, n_keys)."""
-        return (self.query_at[..., :, None] - self.key_at[..., None, :]).abs()
 
-
-def places_of(
-    mask: Tensor | None, n_queries: int, n_keys: int, device: torch.device
-) -> tuple[Tensor, Tensor]:
-    """Where queries and keys of one text stand, as the mask tells it.
-
-    Args:
-        mask: as in `Meeting`.
-        n_queries: the last so many keys are theirs; fewer than all where a decoder writes.
-        n_keys: how many keys.
-        device: of the result.
-
-    Returns:
-        Integers (batch or 1, 1, n_queries) and (batch or 1, 1, n_keys), counted from 0. What nobody
-        may see stands anywhere.
-    """
-    if mask is None:
-        key_at = torch.arange(n_keys, device=device)[None, None]
-    else:
-        shown = mask.expand(*mask.shape[:-1], n_keys)
-        shown = shown.view(-1, 1, *shown.shape[-2:]) if shown.dim() < 4 else shown
-        rank = shown.cumsum(-1) - 1  # (batch, 1, n_queries or 1, n_keys)
-        # Padding may see several sentences of a row: for it a key comes later than for its own.
-        key_at = rank.masked_fill(~shown, n_keys).amin(-2)
-    return key_at[..., n_keys - n_queries :], key_at
-
-
-class Turned(nn.Module):
+class Rotary(nn.Module):
     """Rotary positions: queries and keys are turned pair by pair, the further on the more.
 
     Pair i of columns is turned by pos · base^(-2i / d_k), the angles of section 3.5; the product of
@@ -95,18 +102,17 @@ class Turned(nn.Module):
         if stretch == "ntk" and d_k > 2:
             base *= factor ** (d_k / (d_k - 2))
         even = torch.arange(0, d_k, 2, dtype=torch.float64)
-        self.register_buffer(
-            "speeds", (base ** (-even / d_k)).float(), persistent=False
-        )  # (d_k / 2,)
+        speeds = (base ** (-even / d_k)).float()  # (d_k / 2,)
+        self.register_buffer("speeds", speeds, persistent=False)
 
     speeds: Tensor
 
-    def forward(self, meeting: Meeting) -> Meeting:
+    def forward(self, inputs: AttentionInputs) -> AttentionInputs:
         """Turn the queries and the keys; the values are left alone."""
         return replace(
-            meeting,
-            queries=self.turn(meeting.queries, meeting.query_at),
-            keys=self.turn(meeting.keys, meeting.key_at),
+            inputs,
+            queries=self.turn(inputs.queries, inputs.places.of_queries),
+            keys=self.turn(inputs.keys, inputs.places.of_keys),
         )
 
     def turn(self, x: Tensor, at: Tensor) -> Tensor:
@@ -132,10 +138,12 @@ class Alibi(nn.Module):
 
     slopes: Tensor
 
-    def forward(self, meeting: Meeting) -> Meeting:
+    def forward(self, inputs: AttentionInputs) -> AttentionInputs:
         """Lower the scores of what is far."""
-        penalty = self.slopes[:, None, None] * meeting.distance  # (batch, h, n_queries, n_keys)
-        return replace(meeting, bias=-penalty.to(meeting.queries.dtype))
+        penalty = (
+            self.slopes[:, None, None] * inputs.places.distance
+        )  # (batch, h, n_queries, n_keys)
+        return replace(inputs, bias=-penalty.to(inputs.queries.dtype))
 
 
 def alibi_slopes(num_heads: int) -> Tensor:
@@ -156,10 +164,10 @@ class NormedQueriesAndKeys(nn.Module):
         super().__init__()
         self.query_norm, self.key_norm = RMSNorm(d_k, eps), RMSNorm(d_k, eps)
 
-    def forward(self, meeting: Meeting) -> Meeting:
+    def forward(self, inputs: AttentionInputs) -> AttentionInputs:
         """Normalise; values are left alone."""
-        queries, keys = self.query_norm(meeting.queries), self.key_norm(meeting.keys)
-        return replace(meeting, queries=queries, keys=keys)
+        queries, keys = self.query_norm(inputs.queries), self.key_norm(inputs.keys)
+        return replace(inputs, queries=queries, keys=keys)
 
 
 class Window(nn.Module):
@@ -174,12 +182,12 @@ class Window(nn.Module):
         super().__init__()
         self.width, self.everywhere = width, everywhere
 
-    def forward(self, meeting: Meeting) -> Meeting:
+    def forward(self, inputs: AttentionInputs) -> AttentionInputs:
         """Hide what is far."""
-        seen = meeting.distance < self.width
-        seen |= (meeting.query_at < self.everywhere)[..., :, None]
-        seen |= (meeting.key_at < self.everywhere)[..., None, :]
-        return replace(meeting, mask=seen if meeting.mask is None else seen & meeting.mask)
+        seen = inputs.places.distance < self.width
+        seen |= (inputs.places.of_queries < self.everywhere)[..., :, None]
+        seen |= (inputs.places.of_keys < self.everywhere)[..., None, :]
+        return replace(inputs, mask=seen if inputs.mask is None else seen & inputs.mask)
 
 
 class SharedKeys(nn.Module):
@@ -189,8 +197,8 @@ class SharedKeys(nn.Module):
     are some (Ainslie et al., 2023).
     """
 
-    def forward(self, meeting: Meeting) -> Meeting:
+    def forward(self, inputs: AttentionInputs) -> AttentionInputs:
         """Give every query head its keys and values."""
-        each = meeting.queries.size(1) // meeting.keys.size(1)
-        keys = meeting.keys.repeat_interleave(each, dim=1)
-        return replace(meeting, keys=keys, values=meeting.values.repeat_interleave(each, dim=1))
+        each = inputs.queries.size(1) // inputs.keys.size(1)
+        keys = inputs.keys.repeat_interleave(each, dim=1)
+        return replace(inputs, keys=keys, values=inputs.values.repeat_interleave(each, dim=1))
