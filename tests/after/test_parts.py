@@ -11,6 +11,7 @@ from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
 from transformers.models.mixtral import modeling_mixtral as mixtral
+from transformers.models.switch_transformers import modeling_switch_transformers as switch
 
 from annotated_transformer.after.attention import LaterAttention, LinearAttention
 from annotated_transformer.after.config import LaterConfig
@@ -67,7 +68,7 @@ def test_swiglu_is_llamas() -> None:
     torch.testing.assert_close(ours(drawn(B, N, D)), theirs(drawn(B, N, D)))
 
 
-@pytest.mark.parametrize("used", [1, 2, 4])
+@pytest.mark.parametrize("used", [2, 4])
 def test_a_mixture_chooses_and_weighs_as_mixtral_does(used: int) -> None:
     ours = Experts(D, 40, 4, used).double()
     settings = mixtral.MixtralConfig(hidden_size=D, num_local_experts=4, num_experts_per_tok=used)
@@ -90,6 +91,46 @@ def test_a_mixture_chooses_and_weighs_as_mixtral_does(used: int) -> None:
     assert ours.load.sum() == pytest.approx(1)
     counts = torch.bincount(chosen.flatten(), minlength=4) / chosen.numel()
     torch.testing.assert_close(ours.load, counts)
+
+
+def test_a_single_expert_is_weighed_as_in_the_switch_transformer() -> None:
+    """By the softmax over all: over itself alone its weight is 1, and the router never learns."""
+    ours = Experts(D, 40, 4, 1)
+    settings = switch.SwitchTransformersConfig(
+        hidden_size=D, num_experts=4, expert_capacity=100, router_dtype="float32"
+    )
+    router = switch.SwitchTransformersTop1Router(settings)
+    router.classifier.weight = ours.router.weight
+    x = drawn(B, N, D).float()
+    chosen, shares, _ = router(x)
+    expected = shares * sum(
+        (chosen[..., number, None] * ours.networks[number](x)) for number in range(4)
+    )
+    torch.testing.assert_close(ours(x), expected, rtol=1e-5, atol=1e-6)
+    ours(x).square().sum().backward()
+    assert ours.router.weight.grad is not None
+    assert ours.router.weight.grad.abs().sum() > 0
+
+
+def test_balance_evens_what_a_router_prefers() -> None:
+    """A router that sends everything to one expert is overruled in training, and by it alone."""
+    x = drawn(B, N, D) + 1
+    alone, balanced = (Experts(D, 40, 4, 1, balance).double() for balance in (0.0, 0.01))
+    for experts in (alone, balanced):
+        experts.router.weight.data = drawn(4, D) / D
+        experts.router.weight.data[2] += 2 / D  # 2 more on average
+        for _ in range(400):
+            experts(x)
+    assert alone.load is not None
+    assert balanced.load is not None
+    assert alone.load.max() > 0.9
+    assert balanced.load.max() < 0.35
+    assert balanced.lift is not None
+    kept = balanced.lift.clone()
+    balanced.eval()(x)
+    torch.testing.assert_close(
+        balanced.lift.data, kept.data
+    )  # nothing is learned from what is read
 
 
 def test_rotations_are_gpt_js() -> None:
@@ -132,7 +173,9 @@ def test_alibi_is_blooms(num_heads: int) -> None:
     at = build_alibi_tensor(torch.ones(1, 2), num_heads, torch.float32)  # slope times 0 and 1
     torch.testing.assert_close(alibi_slopes(num_heads), at[:, 0, 1])
     attention = LaterAttention(
-        later(d_model=4 * num_heads, num_heads=num_heads, places="alibi", positions="none")
+        later(
+            d_model=4 * num_heads, num_heads=num_heads, relative_positions="alibi", positions="none"
+        )
     ).double()
     q, k, v = heads(attention, drawn(1, N, 4 * num_heads))
     bias = build_alibi_tensor(torch.ones(1, N), num_heads, torch.float64)  # (h, 1, n)
@@ -142,7 +185,7 @@ def test_alibi_is_blooms(num_heads: int) -> None:
 
 
 def test_alibi_of_an_encoder_counts_to_both_sides() -> None:
-    attention = LaterAttention(later(places="alibi", positions="none")).double()
+    attention = LaterAttention(later(relative_positions="alibi", positions="none")).double()
     q, k, v = heads(attention, drawn(B, N, D))
     at = torch.arange(N)
     bias = -alibi_slopes(H).double()[:, None, None] * (at[:, None] - at).abs()
@@ -150,11 +193,11 @@ def test_alibi_of_an_encoder_counts_to_both_sides() -> None:
     torch.testing.assert_close(attention.attend(q, k, v), theirs)
 
 
-@pytest.mark.parametrize("key_heads", [1, 2, 3])
-def test_shared_keys_are_torchs_grouped_queries(key_heads: int) -> None:
-    attention = LaterAttention(later(key_heads=key_heads)).double()
+@pytest.mark.parametrize("num_key_value_heads", [1, 2, 3])
+def test_shared_keys_are_torchs_grouped_queries(num_key_value_heads: int) -> None:
+    attention = LaterAttention(later(num_key_value_heads=num_key_value_heads)).double()
     q, k, v = heads(attention, drawn(B, N, D))
-    assert k.shape == (B, key_heads, N, D // H)
+    assert k.shape == (B, num_key_value_heads, N, D // H)
     theirs = functional.scaled_dot_product_attention(
         q, k, v, attn_mask=causal_mask(N), enable_gqa=True
     )

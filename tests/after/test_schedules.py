@@ -1,5 +1,6 @@
-"""Later schedules and AdamW: beside torch's, and in a run."""
+"""Later schedules and optimizers: beside torch's, and in a run."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training.run_directory import load_run
 from annotated_transformer.training.schedule import LearningRateSchedule
 from annotated_transformer.training.settings import TrainingConfig
+from annotated_transformer.training.step import update
 from annotated_transformer.training.trainer import build_optimizer, build_schedule
 from annotated_transformer.transformer import Transformer
 
@@ -68,15 +70,50 @@ def test_weight_decay_shrinks_matrices_alone() -> None:
     assert type(build_optimizer(model, TrainingConfig(steps=1))) is torch.optim.Adam
 
 
-def test_a_run_with_both_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+def test_muon_takes_the_layers_matrices_and_adam_the_rest() -> None:
+    """Each as torch's own takes them: three steps, to the bit."""
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig(20, 16, 24, 2, 1))
+    twin = deepcopy(model)
+    how = TrainingConfig(steps=1, optimizer="muon", weight_decay=0.1)
+    ours = build_optimizer(model, how)
+    named = dict(twin.named_parameters())
+    inside = [name for name, weight in named.items() if "layers" in name and weight.dim() == 2]
+    outside = [name for name in named if name not in inside]
+    assert len(inside) == 4 + 2 + 8 + 2
+    assert {name.split(".")[0] for name in outside if "layers" not in name} == {"source_embedding"}
+    muon = torch.optim.Muon(
+        [named[name] for name in inside], weight_decay=0.1, adjust_lr_fn="match_rms_adamw"
+    )
+    adam = torch.optim.Adam(
+        [named[name] for name in outside], betas=how.betas, eps=how.adam_eps, fused=True
+    )
+    for step in range(1, 4):
+        for one, other in zip(model.parameters(), twin.parameters(), strict=True):
+            one.grad = torch.randn_like(one)
+            other.grad = one.grad.clone()
+        update(ours, [*model.parameters()], 0.01 * step, None)
+        for part in (muon, adam):
+            update(part, [], 0.01 * step, None)
+    for one, other in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+ADAMW = ["--weight-decay", "0.1"]
+
+
+@pytest.mark.parametrize("how", [ADAMW, ["--optimizer", "muon"]], ids=["AdamW", "Muon"])
+def test_a_run_with_both_goes_on_to_the_same_bits(tmp_path: Path, how: list[str]) -> None:
     options = ["--data", "copy", "--preset", "tiny/N=1,d_model=16,d_ff=16,h=2", "--steps", "6"]
-    options += ["--schedule", "plateau", "--decay", "0.5", "--weight-decay", "0.1"]
+    options += ["--schedule", "plateau", "--decay", "0.5", *how]
     options += ["--warmup", "2", "--checkpoint-every", "2", "--max-tokens", "256"]
     options += ["--threads", "1", "--device", "cpu", "--precision", "fp32"]
     run = tmp_path / "run"
     assert main(["train", "--run-dir", str(run), *options]) == 0
     whole, _, config = load_run(run)
-    assert (config.training.schedule, config.training.weight_decay) == ("plateau", 0.1)
+    assert config.training.schedule == "plateau"
+    assert config.training.weight_decay == (0.1 if how is ADAMW else 0)
+    assert config.training.optimizer == ("adam" if how is ADAMW else "muon")
     (run / "model.safetensors").unlink()
     (run / "checkpoints" / "step-00000006.safetensors").unlink()
     assert main(["train", "--run-dir", str(run), "--resume"]) == 0
@@ -86,7 +123,13 @@ def test_a_run_with_both_goes_on_to_the_same_bits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"schedule": "square"}, {"weight_decay": -0.1}, {"weight_decay": float("nan")}]
+    "changes",
+    [
+        {"schedule": "square"},
+        {"optimizer": "sgd"},
+        {"weight_decay": -0.1},
+        {"weight_decay": float("nan")},
+    ],
 )
 def test_what_cannot_be_meant_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):

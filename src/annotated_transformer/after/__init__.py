@@ -7,5 +7,7 @@ networks     GELU, SwiGLU, a mixture of experts
 inputs       queries, keys and values before attention, and what acts on them there:
              rotations, ALiBi, a norm, a window, keys that several heads share
 attention    multi-head attention with any of these, and linear attention
+families     the paper's encoder with another mask: a decoder-only and a prefix model
+optimizers   Muon, with Adam for what is no matrix of a layer
 schedules    the rate after its warm-up: a cosine, or a plateau and a fall
 """

@@ -31,26 +31,26 @@ class LaterAttention(MultiHeadAttention):
         super().__init__(
             config.d_model, config.num_heads, d_k, d_v, bias, dropout=config.attention_dropout
         )
-        self.key_heads = config.heads_of_keys
-        self.key_projection = nn.Linear(config.d_model, self.key_heads * d_k, bias=bias)
-        self.value_projection = nn.Linear(config.d_model, self.key_heads * d_v, bias=bias)
+        self.num_key_value_heads = config.heads_of_keys
+        self.key_projection = nn.Linear(config.d_model, self.num_key_value_heads * d_k, bias=bias)
+        self.value_projection = nn.Linear(config.d_model, self.num_key_value_heads * d_v, bias=bias)
         parts: list[nn.Module] = []
         if config.qk_norm:
             parts.append(NormedQueriesAndKeys(d_k, config.layer_norm_eps))
-        if not of_memory and config.places == "rope":
+        if not of_memory and config.relative_positions == "rope":
             parts.append(Rotary(d_k, config.rope_stretch, config.rope_factor))
-        if not of_memory and config.places == "alibi":
+        if not of_memory and config.relative_positions == "alibi":
             parts.append(Alibi(config.num_heads))
         if not of_memory and config.window is not None:
             parts.append(Window(config.window, config.global_tokens))
-        if self.key_heads < self.num_heads:
+        if self.num_key_value_heads < self.num_heads:
             parts.append(SharedKeys())
         self.parts = nn.ModuleList(parts)
 
     def project_key_value(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys (batch, key_heads, n_keys, d_k) and values (batch, key_heads, n_keys, d_v)."""
-        keys = split_heads(self.key_projection(key), self.key_heads)
-        return keys, split_heads(self.value_projection(value), self.key_heads)
+        """Keys (batch, key-value heads, n_keys, d_k) and values (batch, the same, n_keys, d_v)."""
+        keys = split_heads(self.key_projection(key), self.num_key_value_heads)
+        return keys, split_heads(self.value_projection(value), self.num_key_value_heads)
 
     def attend(
         self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None

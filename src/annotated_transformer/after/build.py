@@ -6,6 +6,7 @@ from torch import nn
 
 from annotated_transformer.after.attention import LaterAttention, LinearAttention
 from annotated_transformer.after.config import LaterConfig
+from annotated_transformer.after.families import OneStack
 from annotated_transformer.after.networks import Experts, GELUNetwork, SwiGLU
 from annotated_transformer.after.norms import RMSNorm
 from annotated_transformer.config import TransformerConfig
@@ -16,7 +17,10 @@ from annotated_transformer.transformer import Transformer, initialise
 
 def build_transformer(config: TransformerConfig) -> Transformer:
     """The model of a configuration, with the paper's parts or with later ones."""
-    model = Transformer(config)
+    if isinstance(config, LaterConfig) and config.family != "encoder-decoder":
+        model: Transformer = OneStack(config)
+    else:
+        model = Transformer(config)
     if isinstance(config, LaterConfig):
         for layer in model.encoder.layers:
             layer.self_attention = attention(config)
@@ -44,7 +48,9 @@ def network(config: LaterConfig) -> nn.Module:
         "relu": lambda: FeedForward(*sizes),
         "gelu": lambda: GELUNetwork(*sizes),
         "swiglu": lambda: SwiGLU(*sizes),
-        "experts": lambda: Experts(*sizes, config.experts, config.experts_used),
+        "experts": lambda: Experts(
+            *sizes, config.experts, config.experts_used, config.expert_balance
+        ),
     }
     return kinds[config.network]().apply(initialise)
 

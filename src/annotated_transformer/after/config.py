@@ -8,16 +8,18 @@ from annotated_transformer.config import TransformerConfig, refuse_other_names
 
 NormKind = Literal["layer", "rms"]
 Network = Literal["relu", "gelu", "swiglu", "experts"]
-Places = Literal["none", "rope", "alibi"]
+RelativePositions = Literal["none", "rope", "alibi"]
 Stretch = Literal["linear", "ntk"]
 Kernel = Literal["softmax", "linear"]
+Family = Literal["encoder-decoder", "decoder-only", "prefix"]
 
 KINDS = {
     "norm_kind": get_args(NormKind),
     "network": get_args(Network),
-    "places": get_args(Places),
+    "relative_positions": get_args(RelativePositions),
     "rope_stretch": get_args(Stretch),
     "kernel": get_args(Kernel),
+    "family": get_args(Family),
 }
 
 
@@ -33,16 +35,21 @@ class LaterConfig(TransformerConfig):
             matrices and no biases, or "experts", of which each token takes a few.
         experts: how many networks of inner width d_ff there are.
         experts_used: how many of them each token takes.
-        places: what self-attention adds of the distance: "rope" turns queries and keys, "alibi"
-            lowers scores. With positions="none".
+        expert_balance: how much a training step raises the chances of an expert that got less than
+            its share, and lowers those of one that got more; 0 leaves all to the router.
+        relative_positions: how self-attention learns of distances: "rope" turns queries and keys,
+            "alibi" lowers scores. With positions="none".
         rope_stretch: how rotations reach `rope_factor` times the trained length: "linear" squeezes
             the positions, "ntk" turns the slow pairs more slowly.
         rope_factor: 1 leaves the rotations as they are.
-        key_heads: heads of keys and values, which the num_heads queries share evenly; num_heads if
-            None, 1 for multi-query attention.
+        num_key_value_heads: heads of keys and values, which the num_heads queries share evenly;
+            num_heads if None, 1 for multi-query attention.
         qk_norm: RMSNorm of each query and each key, in every head.
         window: self-attention sees no key so many positions away, or further; None: all.
         global_tokens: the first so many positions see all and are seen by all, window or not.
+        family: "encoder-decoder", or one stack of num_layers that reads the source and writes the
+            target in the same row: "decoder-only", or "prefix", in which the source is seen in both
+            directions (`families`).
         kernel: "softmax", or "linear": (elu(q) + 1) · (elu(k) + 1) in place of the exponential.
 
     Raises:
@@ -53,14 +60,16 @@ class LaterConfig(TransformerConfig):
     network: Network = "relu"
     experts: int = 4
     experts_used: int = 2
-    places: Places = "none"
+    expert_balance: float = 0.0
+    relative_positions: RelativePositions = "none"
     rope_stretch: Stretch = "linear"
     rope_factor: float = 1.0
-    key_heads: int | None = None
+    num_key_value_heads: int | None = None
     qk_norm: bool = False
     window: int | None = None
     global_tokens: int = 0
     kernel: Kernel = "softmax"
+    family: Family = "encoder-decoder"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,32 +79,40 @@ class LaterConfig(TransformerConfig):
                 f'attention = "{self.attention}": later parts stand beside equation 1; leave it at '
                 '"scaled-dot-product".'
             )
-        if self.places != "none" and self.positions != "none":
+        if self.relative_positions != "none" and self.positions != "none":
             raise ValueError(
-                f'places = "{self.places}" with positions = "{self.positions}": say '
-                'positions = "none", or positions enter twice.'
+                f'relative_positions = "{self.relative_positions}" with positions = '
+                f'"{self.positions}": say positions = "none", or positions enter twice.'
             )
-        if self.places == "rope" and self.head_widths[0] % 2:
+        if self.relative_positions == "rope" and self.head_widths[0] % 2:
             raise ValueError(
                 f"d_k = {self.head_widths[0]}: rotations turn pairs of numbers; make it even."
             )
-        if self.kernel == "linear" and (self.places == "alibi" or self.attention_dropout):
+        lowers_scores = self.relative_positions == "alibi"
+        if self.kernel == "linear" and (lowers_scores or self.attention_dropout):
             raise ValueError(
                 'kernel = "linear" has no scores for ALiBi to lower and no weights to drop: '
-                "take other places, and attention_dropout = 0."
+                "take others, and attention_dropout = 0."
             )
         if self.rope_factor < 1:
             raise ValueError(f"rope_factor = {self.rope_factor}: 1 or more is expected.")
-        if self.key_heads is not None and not (
-            self.key_heads > 0 and self.num_heads % self.key_heads == 0
+        if self.num_key_value_heads is not None and not (
+            self.num_key_value_heads > 0 and self.num_heads % self.num_key_value_heads == 0
         ):
             raise ValueError(
-                f"key_heads = {self.key_heads}: a divisor of num_heads = {self.num_heads} is "
-                "expected, so that every key serves as many queries."
+                f"num_key_value_heads = {self.num_key_value_heads}: a divisor of num_heads = "
+                f"{self.num_heads} is expected, so that every key serves as many queries."
             )
         if not 1 <= self.experts_used <= self.experts:
             raise ValueError(
                 f"experts_used = {self.experts_used}: from 1 to experts = {self.experts} expected."
+            )
+        if not 0 <= self.expert_balance <= 1:
+            raise ValueError(f"expert_balance = {self.expert_balance}: 0 to 1 is expected.")
+        if self.family != "encoder-decoder" and self.decoder_layers is not None:
+            raise ValueError(
+                f'family = "{self.family}" with decoder_layers = {self.decoder_layers}: there is '
+                "one stack, of num_layers."
             )
         if self.window is not None and self.window < 1:
             raise ValueError(f"window = {self.window}: at least 1 is expected, the key itself.")
@@ -105,7 +122,22 @@ class LaterConfig(TransformerConfig):
     @property
     def heads_of_keys(self) -> int:
         """How many heads of keys and values there are."""
-        return self.key_heads or self.num_heads
+        return self.num_key_value_heads or self.num_heads
+
+    def count_parameters(self) -> int:
+        """As of the paper's model; of one stack its layers, without cross-attention."""
+        if self.family == "encoder-decoder":
+            return super().count_parameters()
+        tables = self.max_positions * self.d_model if self.positions == "learned" else 0
+        norm = self.norm_parameters()
+        layer = self.attention_parameters() + self.network_parameters() + 2 * norm
+        matrices = 1 if self.tie_embeddings else 3
+        return (
+            self.num_layers * layer
+            + norm * self.has_final_norm
+            + matrices * self.vocab_size * self.d_model
+            + tables
+        )
 
     def attention_parameters(self) -> int:
         """Of one multi-head attention: projections, and gains of normed queries and keys."""
@@ -119,7 +151,8 @@ class LaterConfig(TransformerConfig):
         if self.network == "swiglu":
             return 3 * self.d_model * self.d_ff
         if self.network == "experts":
-            return self.experts * (super().network_parameters() + self.d_model)
+            router = self.d_model + (self.expert_balance > 0)
+            return self.experts * (super().network_parameters() + router)
         return super().network_parameters()
 
     def norm_parameters(self) -> int:
@@ -167,7 +200,7 @@ def config_from_dict(values: dict[str, Any]) -> TransformerConfig:
 
 
 def read_parts(written: str) -> dict[str, Any]:
-    """{"network": "swiglu", "key_heads": 2} from "network=swiglu,key_heads=2".
+    """{"network": "swiglu", "num_key_value_heads": 2} from "network=swiglu,num_key_value_heads=2".
 
     Raises:
         ValueError: if a part is unknown or its value cannot be read.

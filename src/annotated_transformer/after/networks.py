@@ -47,28 +47,44 @@ class Experts(nn.Module):
     """Many networks in place of one, of which a router sends each token to a few.
 
     The output is the sum of the chosen networks' outputs, weighted by the softmax over the scores
-    of the chosen. As many operations a token as `used` networks take, whatever the number of all.
-    Source: Shazeer et al. (2017); the softmax over the chosen is Jiang et al. (2024).
+    of the chosen (Jiang et al., 2024); of a single one by the softmax over all, or its weight would
+    be 1 and the router learn nothing (Fedus et al., 2021). As many operations a token as `used`
+    networks take, whatever the number of all. Source: Shazeer et al. (2017).
+
+    Left alone, a router may send all tokens to the same few. With `balance`, each step of training
+    lifts what too few tokens went to and lowers what too many did: for the choice alone, not for
+    the weights (Wang et al., 2024).
 
     Args:
         d_model: width of the input and of the output.
         d_ff: width in between, of each network.
         experts: how many there are.
         used: how many each token takes.
+        balance: by how much a score is lifted or lowered at each step of training.
     """
 
-    def __init__(self, d_model: int, d_ff: int, experts: int, used: int) -> None:
+    def __init__(
+        self, d_model: int, d_ff: int, experts: int, used: int, balance: float = 0.0
+    ) -> None:
         super().__init__()
         self.router = nn.Linear(d_model, experts, bias=False)
         self.networks = nn.ModuleList(FeedForward(d_model, d_ff) for _ in range(experts))
-        self.used = used
+        self.used, self.balance = used, balance
+        self.lift: nn.Parameter | None = None
+        if balance:  # kept with the weights, but no gradient moves it
+            self.lift = nn.Parameter(torch.zeros(experts), requires_grad=False)
         self.load: Tensor | None = None  # (experts,): the share of choices, of the last call
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_model) -> (..., d_model)."""
         rows = x.flatten(0, -2)  # (tokens, d_model)
-        scores, chosen = self.router(rows).topk(self.used, dim=-1)  # (tokens, used) each
-        shares = scores.softmax(-1)
+        scores = self.router(rows)  # (tokens, experts)
+        lifted = scores if self.lift is None else scores + self.lift
+        chosen = lifted.topk(self.used, dim=-1).indices  # (tokens, used)
+        if self.used == 1:
+            shares = scores.softmax(-1).gather(-1, chosen)
+        else:
+            shares = scores.gather(-1, chosen).softmax(-1)
         output = torch.zeros_like(rows)
         for number, network in enumerate(self.networks):
             token, place = (chosen == number).nonzero(as_tuple=True)
@@ -76,4 +92,7 @@ class Experts(nn.Module):
             output = output.index_add(0, token, (share * network(rows[token])).to(x.dtype))
         counts = torch.bincount(chosen.flatten(), minlength=len(self.networks))
         self.load = counts / counts.sum()
+        if self.training and self.lift is not None:
+            with torch.no_grad():
+                self.lift.add_((counts.float().mean() - counts).sign(), alpha=self.balance)
         return output.view_as(x)

@@ -43,6 +43,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     add("--learning-rate", type=float, help="the peak; default the paper's formula (departure)")
     add("--decay", type=float, help="last share of the run that also falls to zero (departure)")
     add("--schedule", help="paper (default), cosine or plateau after the warm-up (departure)")
+    add("--optimizer", help="adam (default), or muon for the layers' matrices (departure)")
     add("--weight-decay", type=float, help="AdamW's, on matrices (departure)")
     add("--init-gain", type=float, help="shrinks the branches' starting values (departure)")
     add("--r-drop", type=float, help="two passes that should agree, by this weight (departure)")
@@ -61,7 +62,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     add(
         "--later",
         metavar="PART=VALUE,...",
-        help="parts that came after the paper, as network=swiglu,key_heads=2 (departure)",
+        help="parts that came after the paper, as network=swiglu,qk_norm=yes (departure)",
     )
     add("--decoder-layers", type=int, help="N of the decoder; default the preset's (departure)")
     add("--tie-embeddings", action=either, help="one matrix for all three (not: departure)")

@@ -12,6 +12,7 @@ from itertools import count
 import torch
 from torch import Tensor
 
+from annotated_transformer.after.families import OneStack
 from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA, TransformerConfig
 from annotated_transformer.decoding.beam import (
     FREE,
@@ -21,6 +22,7 @@ from annotated_transformer.decoding.beam import (
 )
 from annotated_transformer.decoding.beam_steps import Watch
 from annotated_transformer.decoding.incremental import CachedDecoder, PrefixDecoder
+from annotated_transformer.decoding.one_row import RowDecoder
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 NO_NUMBER = (
@@ -210,4 +212,8 @@ def incremental_decoder(
     model: Transformer, src: Tensor, beam_size: int, use_cache: bool
 ) -> IncrementalDecoder:
     """A decoder for these sources: with a key-value cache, or recomputing every prefix."""
-    return (CachedDecoder if use_cache else PrefixDecoder)(model, src, beam_size)
+    if not use_cache:
+        return PrefixDecoder(model, src, beam_size)
+    if isinstance(model, OneStack):
+        return RowDecoder(model, src, beam_size)
+    return CachedDecoder(model, src, beam_size)

@@ -16,6 +16,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.decoder import DecoderLayer
 from annotated_transformer.masks import padding_mask
 from annotated_transformer.transformer import Transformer
@@ -78,7 +79,37 @@ class CachedDecoder:
         self.own_past = self.own_past.gather(2, rows)
 
 
-class LayerCache:
+class SelfAttentionCache:
+    """Self-attention with the keys and values of the positions that it has already seen.
+
+    Args:
+        attention: the layer's.
+        x: what is seen at the beginning, (live, n, d_model); n may be 0.
+    """
+
+    def __init__(self, attention: MultiHeadAttention, x: Tensor) -> None:
+        self.attention = attention
+        # (live, num_heads, length * beam, d_k or d_v): the tokens of all hypotheses, step by step
+        self.past_keys, self.past_values = attention.project_key_value(x, x)
+
+    def self_attention(self, x: Tensor, own_past: Tensor) -> Tensor:
+        """Remember the newest tokens, then let each attend to its own past and itself."""
+        attention = self.attention
+        keys, values = attention.project_key_value(x, x)  # (live, num_heads, beam, d_k or d_v)
+        self.past_keys = torch.cat([self.past_keys, keys], dim=2)
+        self.past_values = torch.cat([self.past_values, values], dim=2)
+        queries = attention.project_query(x)  # (live, num_heads, beam, d_k)
+        return attention.combine(
+            attention.attend(queries, self.past_keys, self.past_values, own_past)
+        )
+
+    def select(self, sentences: Tensor) -> None:
+        """Keep these sentences (kept,) and forget the others."""
+        self.past_keys = self.past_keys[sentences]
+        self.past_values = self.past_values[sentences]
+
+
+class LayerCache(SelfAttentionCache):
     """One decoder layer with the keys and values of what it has already seen.
 
     A sentence's hypotheses stand where a sequence's positions usually do, (live, beam, d_model):
@@ -86,15 +117,12 @@ class LayerCache:
     """
 
     def __init__(self, layer: DecoderLayer, memory: Tensor) -> None:
+        super().__init__(layer.self_attention, memory[:, :0])
         self.layer = layer
         keys, values = layer.cross_attention.project_key_value(memory, memory)
         # They are read at every step: once head by head in memory saves collecting them each time.
         self.memory_keys = keys.contiguous()  # (live, num_heads, n_src, d_k)
         self.memory_values = values.contiguous()  # (live, num_heads, n_src, d_v)
-        # (live, num_heads, length * beam, d_k or d_v): the tokens of all hypotheses, step by step
-        self.past_keys, self.past_values = layer.self_attention.project_key_value(
-            memory[:, :0], memory[:, :0]
-        )
 
     def step(self, x: Tensor, own_past: Tensor, src_mask: Tensor) -> Tensor:
         """The layer's output for the newest tokens x (live, beam, d_model), of the same shape."""
@@ -104,17 +132,6 @@ class LayerCache:
         x = cross_attention_residual(x, lambda x: self.cross_attention(x, src_mask))
         x = feed_forward_residual(x, layer.feed_forward)
         return x
-
-    def self_attention(self, x: Tensor, own_past: Tensor) -> Tensor:
-        """Remember the newest tokens, then let each attend to its own past and itself."""
-        attention = self.layer.self_attention
-        keys, values = attention.project_key_value(x, x)  # (live, num_heads, beam, d_k or d_v)
-        self.past_keys = torch.cat([self.past_keys, keys], dim=2)
-        self.past_values = torch.cat([self.past_values, values], dim=2)
-        queries = attention.project_query(x)  # (live, num_heads, beam, d_k)
-        return attention.combine(
-            attention.attend(queries, self.past_keys, self.past_values, own_past)
-        )
 
     def cross_attention(self, x: Tensor, src_mask: Tensor) -> Tensor:
         """Let each hypothesis attend to the memory of its sentence, computed once."""
@@ -126,7 +143,6 @@ class LayerCache:
 
     def select(self, sentences: Tensor) -> None:
         """Keep these sentences (kept,) and forget the others."""
+        super().select(sentences)
         self.memory_keys = self.memory_keys[sentences]
         self.memory_values = self.memory_values[sentences]
-        self.past_keys = self.past_keys[sentences]
-        self.past_values = self.past_values[sentences]

@@ -9,6 +9,7 @@ DECIDED = (
     "learning_rate",
     "decay",
     "schedule",
+    "optimizer",
     "weight_decay",
     "clip_norm",
     "init_gain",

@@ -8,11 +8,13 @@ Precision = Literal["fp32", "bf16"]
 Measure = Literal["loss", "bleu"]
 Final = Literal["average", "best", "last"]
 Shape = Literal["paper", "cosine", "plateau"]
+Optimizer = Literal["adam", "muon"]
 CHOICES = {
     "precision": get_args(Precision),
     "stop_by": get_args(Measure),
     "final": get_args(Final),
     "schedule": get_args(Shape),
+    "optimizer": get_args(Optimizer),
 }
 
 # What a machine can still count or hold; beyond, PyTorch and tokenizers fail without a sentence.
@@ -38,8 +40,10 @@ class TrainingConfig:
         decay: last share of the run over which the rate also falls linearly to zero. A departure.
         schedule: of the learning rate: the "paper"'s, or a "cosine" over the run, or a "plateau"
             that falls over the last `decay` of it (`after.schedules`). A departure.
-        weight_decay: what a step takes of each matrix, times the rate: AdamW's; 0 is Adam. A
-            departure.
+        optimizer: the paper's "adam", or "muon" for the matrices of the layers
+            (`after.optimizers`). A departure.
+        weight_decay: what a step takes of each matrix, times the rate: AdamW's; 0 is Adam. With
+            Muon, of its matrices. A departure.
         betas: Adam's, as printed in section 5.3.
         adam_eps: Adam's epsilon, likewise.
         clip_norm: a gradient whose norm over all weights is longer is shortened to this; None
@@ -85,6 +89,7 @@ class TrainingConfig:
     learning_rate: float | None = None
     decay: float = 0.0
     schedule: Shape = "paper"
+    optimizer: Optimizer = "adam"
     weight_decay: float = 0.0
     betas: tuple[float, float] = (0.9, 0.98)
     adam_eps: float = 1e-9

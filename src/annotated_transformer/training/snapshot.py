@@ -14,6 +14,7 @@ from annotated_transformer.training.run_files import checked, damaged
 from annotated_transformer.transformer import Transformer
 
 MOMENTS = {"step", "exp_avg", "exp_avg_sq"}  # what Adam keeps of a weight
+MEAN = {"momentum_buffer"}  # what Muon keeps
 
 
 @dataclass
@@ -98,10 +99,18 @@ def restore_snapshot(
         key, _, weight = name.partition("/")
         moments.setdefault(weight, {})[key] = tensor
     parameters = dict(model.named_parameters())
+    of_muon = {
+        id(weight)
+        for group in optimizer.param_groups
+        if "ns_steps" in group
+        for weight in group["params"]
+    }
     for weight, of_weight in moments.items():
+        kept = MEAN if id(parameters.get(weight)) in of_muon else MOMENTS
         shape = parameters[weight].shape if weight in parameters else None
         shapes = {tensor.shape for key, tensor in of_weight.items() if key != "step"}
-        if of_weight.keys() != MOMENTS or shapes != {shape} or of_weight["step"].numel() != 1:
+        steps = [tensor for key, tensor in of_weight.items() if key == "step"]
+        if of_weight.keys() != kept or shapes != {shape} or any(s.numel() != 1 for s in steps):
             raise damaged(origin, f"its moments of {weight} are not those of a weight", ADVICE)
         for key, tensor in of_weight.items():
             place = "cpu" if key == "step" and device.type == "cpu" else device

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from annotated_transformer.after.build import build_transformer
+from annotated_transformer.after.families import OneStack
 from annotated_transformer.after.schedules import LaterSchedule
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError, WorkError
@@ -72,6 +73,11 @@ def build_model(config: RunConfig, device: torch.device) -> Transformer:
     model = build_transformer(config.model).to(device)
     if config.training.init_gain != 1:
         shrink_branches(model, config.training.init_gain)
+    if config.training.share_rows and isinstance(model, OneStack):
+        raise CallError(
+            "--share-rows puts several sentences into a row, and family = decoder-only or prefix "
+            "has source and target of one sentence there: leave one of the two out."
+        )
     if config.training.precision == "bf16" or config.training.share_rows:
         use_fast_paths(model)
     if config.training.byte_dropout:
@@ -81,14 +87,27 @@ def build_model(config: RunConfig, device: torch.device) -> Transformer:
     return model
 
 
-def build_optimizer(model: Transformer, settings: TrainingConfig) -> torch.optim.Adam:
-    """Adam as in section 5.3; AdamW, which also shrinks every matrix, where settings say so."""
+def build_optimizer(model: Transformer, settings: TrainingConfig) -> torch.optim.Optimizer:
+    """Adam as in section 5.3; AdamW, which also shrinks every matrix, or Muon, if settings say so.
+
+    Raises:
+        CallError: if this PyTorch has no Muon.
+    """
     adam: dict[str, Any] = {
         "lr": 0.0,
         "betas": settings.betas,
         "eps": settings.adam_eps,
         "fused": True,
     }
+    if settings.optimizer == "muon":
+        try:
+            from annotated_transformer.after.optimizers import MuonAndAdam
+        except ImportError as error:
+            raise CallError(
+                f"PyTorch has Muon from 2.9 on, and this is {torch.__version__}: install a newer "
+                "one, or train with --optimizer adam."
+            ) from error
+        return MuonAndAdam(model, settings.weight_decay, **adam)
     if not settings.weight_decay:
         return torch.optim.Adam(model.parameters(), **adam)
     matrices = [weight for weight in model.parameters() if weight.dim() > 1]
