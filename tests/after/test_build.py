@@ -181,7 +181,9 @@ def test_in_rows_that_sentences_share_it_is_the_same(changes: dict[str, Any]) ->
     torch.testing.assert_close(shared, batch_loss(model, how, make_batch(split, [0, 1, 2], 0)))
 
 
-def test_a_run_with_later_parts_is_trained_resumed_and_loaded(tmp_path: Path) -> None:
+def test_a_run_with_later_parts_is_trained_resumed_and_loaded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ["--preset", "tiny/N=1,d_model=16,d_ff=16,h=4", "--positions", "none"]
     options += [
         "--later",
@@ -194,8 +196,12 @@ def test_a_run_with_later_parts_is_trained_resumed_and_loaded(tmp_path: Path) ->
     whole, _, config = load_run(run)
     (run / "model.safetensors").unlink()
     (run / "checkpoints" / "step-00000006.safetensors").unlink()
-    assert main(["train", "--run-dir", str(run), "--resume"]) == 0
+    assert main(["train", "--run-dir", str(run), *options, "--steps", "6", "--resume"]) == 0
     broken, _, _ = load_run(run)
+    resumed = ["train", "--run-dir", str(run), "--resume", "--later"]
+    assert main([*resumed, "network=gelu"]) == 2
+    assert "--network gelu contradicts the run" in capsys.readouterr().err
+    assert main([*resumed, "net=gelu"]) == 2
     assert isinstance(config.model, LaterConfig)
     assert config.model.num_key_value_heads == 2
     assert "network = swiglu" in config.model.departures()

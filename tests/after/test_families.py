@@ -144,6 +144,13 @@ def test_only_a_prefix_is_read_in_both_directions(family: str) -> None:
     assert torch.equal(first, other) == (family == "decoder-only")
 
 
+def test_an_encoder_reads_and_does_not_write() -> None:
+    model = one_stack(family="encoder-only")
+    assert model.read(SRC).shape == (2, 5, 30)
+    with pytest.raises(CallError, match="writes none"):
+        model(SRC, TGT)
+
+
 def test_rows_of_several_sentences_are_refused() -> None:
     model = LaterConfig(30, **SIZES, family="prefix")
     with pytest.raises(CallError, match="leave one of the two out"):

@@ -8,6 +8,7 @@ inputs       queries, keys and values before attention, and what acts on them th
              rotations, ALiBi, a norm, a window, keys that several heads share
 attention    multi-head attention with any of these, and linear attention
 families     the paper's encoder with another mask: a decoder-only and a prefix model
+known_models GPT-2, BERT, T5, Llama and others, as configurations that are counted
 optimizers   Muon, with Adam for what is no matrix of a layer
 schedules    the rate after its warm-up: a cosine, or a plateau and a fall
 """

@@ -11,7 +11,7 @@ Network = Literal["relu", "gelu", "swiglu", "experts"]
 RelativePositions = Literal["none", "rope", "alibi"]
 Stretch = Literal["linear", "ntk"]
 Kernel = Literal["softmax", "linear"]
-Family = Literal["encoder-decoder", "decoder-only", "prefix"]
+Family = Literal["encoder-decoder", "decoder-only", "prefix", "encoder-only"]
 
 KINDS = {
     "norm_kind": get_args(NormKind),
@@ -49,7 +49,7 @@ class LaterConfig(TransformerConfig):
         global_tokens: the first so many positions see all and are seen by all, window or not.
         family: "encoder-decoder", or one stack of num_layers that reads the source and writes the
             target in the same row: "decoder-only", or "prefix", in which the source is seen in both
-            directions (`families`).
+            directions; "encoder-only" reads and cannot write (`families`).
         kernel: "softmax", or "linear": (elu(q) + 1) · (elu(k) + 1) in place of the exponential.
 
     Raises:
@@ -131,7 +131,7 @@ class LaterConfig(TransformerConfig):
         tables = self.max_positions * self.d_model if self.positions == "learned" else 0
         norm = self.norm_parameters()
         layer = self.attention_parameters() + self.network_parameters() + 2 * norm
-        matrices = 1 if self.tie_embeddings else 3
+        matrices = 1 if self.tie_embeddings else 2
         return (
             self.num_layers * layer
             + norm * self.has_final_norm

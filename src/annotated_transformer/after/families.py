@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.after.config import LaterConfig
+from annotated_transformer.errors import CallError
 from annotated_transformer.masks import causal_mask, target_mask
 from annotated_transformer.transformer import Transformer
 
@@ -45,16 +46,21 @@ def source_mask(source: Tensor, causal: bool) -> Tensor:
 class OneStack(Transformer):
     """A decoder-only or a prefix model that translates, with the encoder-decoder's interface.
 
+    An encoder-only model is one too; it has no more than `read`.
+
     Its "memory" is the embedded source, of which nothing has been computed: it passes through the
     stack together with the translation. Its decoder has no layers.
     """
 
     def __init__(self, config: LaterConfig) -> None:
         super().__init__(config)
+        self.config: LaterConfig = config
         self.causal = config.family == "decoder-only"
         self.decoder.layers = torch.nn.ModuleList()
         self.decoder.final_norm = None
-        self.target_embedding.positions = None  # the row has one count of positions
+        # The row has one count of positions, and one table even where the projection has its own.
+        self.target_embedding.positions = None
+        self.target_embedding.table = self.source_embedding.table
 
     def encode(self, src: Tensor, src_mask: Tensor | None = None) -> Tensor:  # noqa: ARG002
         """The embedded source (batch, n_src, d_model)."""
@@ -72,6 +78,11 @@ class OneStack(Transformer):
 
         Arguments as in `Transformer.decode`.
         """
+        if self.config.family == "encoder-only":
+            raise CallError(
+                "an encoder-only model reads a text and writes none: use its `read`, or another "
+                "family."
+            )
         if src_mask is None:
             src_mask = memory.new_ones(len(memory), 1, 1, memory.size(1), dtype=torch.bool)
         if tgt_mask is None:
@@ -79,6 +90,18 @@ class OneStack(Transformer):
         row = torch.cat([memory, self.embed_target(tgt, src_mask)], dim=1)
         hidden: Tensor = self.encoder(row, row_mask(src_mask, tgt_mask, self.causal))
         return hidden[:, memory.size(1) :]
+
+    def read(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Logits at every position of a row of any text (batch, n, vocab_size).
+
+        Under a causal mask each is of the token that follows: a language model. Without, every
+        position sees both sides: an encoder-only model, which guesses what was hidden from it.
+
+        Args:
+            tokens: (batch, n).
+            mask: broadcastable to (batch, num_heads, n, n); None hides nothing.
+        """
+        return self.project(self.encoder(self.source_embedding(tokens), mask))
 
     def embed_target(self, tgt: Tensor, src_mask: Tensor, start: int = 0) -> Tensor:
         """(batch, n_tgt, d_model), at positions that go on where each source ends."""

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import torch
 
-from annotated_transformer.after.config import kind_of, read_parts
+from annotated_transformer.after.config import LATER, kind_of, read_parts
 from annotated_transformer.cli.train import DEFAULT_DATA, DEFAULT_EPOCHS
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import (
@@ -45,6 +46,7 @@ MODEL_OPTIONS = (
     *("dropout", "norm", "positions", "attention", "residual"),
     *("decoder_layers", "tie_embeddings", "embedding_scale"),
 )
+DEFAULT_PRESET = "tiny"
 TRAINING_OPTIONS = tuple(field.name for field in fields(TrainingConfig))
 
 
@@ -138,9 +140,39 @@ def _begin(
 ) -> tuple[RunConfig, ParallelCorpus, Vocabulary]:
     """The configuration of a new run. Nothing is written yet."""
     directory.must_be_new()
+    training, model_of = configure(asked, device)
+    source, target = asked.get("source", "en"), asked.get("target", "de")
+    data_dir = asked.get("data_dir")
+    name = asked.get("data", DEFAULT_DATA if data_dir is None else "folder")
+    corpus = load_corpus(name, data_dir=data_dir, source=source, target=target)
+    corpus = corpus.with_training_pairs(training.pairs)
+    train = corpus["train"]
+    vocabulary = Vocabulary.train(train.sentences(), training.vocab_size, training.lowercase)
+    model = model_of(len(vocabulary))
+    refuse_what_cannot_fit(model, device)
+    data = {
+        "preset": asked.get("preset", DEFAULT_PRESET),
+        "name": name,
+        "data_dir": None if data_dir is None else str(data_dir),
+        "source": source,
+        "target": target,
+        "splits": {split: _describe(corpus[split]) for split in ("train", "valid")},
+        "origin": corpus.origin,
+    }
+    return RunConfig(model, training, data), corpus, vocabulary
+
+
+def configure(
+    asked: dict[str, Any], device: torch.device
+) -> tuple[TrainingConfig, Callable[[int], TransformerConfig]]:
+    """What the options of `train` mean: the settings, and the model for a size of the vocabulary.
+
+    Raises:
+        CallError: if the options contradict each other, or the model cannot fit.
+    """
     if not {"steps", "epochs", "minutes"} & asked.keys():
         asked["epochs"] = DEFAULT_EPOCHS
-    preset = asked.get("preset", "tiny")
+    preset = asked.get("preset", DEFAULT_PRESET)
     row = next((row for row in TABLE_3 if row.preset == preset.partition("/")[0]), None)
     if row is not None:  # rows D3 and D4 of Table 3 differ from base in this alone
         asked.setdefault("label_smoothing", row.label_smoothing)
@@ -153,24 +185,7 @@ def _begin(
         refuse_what_cannot_fit(kind.preset(preset, 4, **changes), device)
     except ValueError as error:
         raise CallError(str(error)) from error
-    source, target = asked.get("source", "en"), asked.get("target", "de")
-    data_dir = asked.get("data_dir")
-    name = asked.get("data", DEFAULT_DATA if data_dir is None else "folder")
-    corpus = load_corpus(name, data_dir=data_dir, source=source, target=target)
-    corpus = corpus.with_training_pairs(training.pairs)
-    train = corpus["train"]
-    vocabulary = Vocabulary.train(train.sentences(), training.vocab_size, training.lowercase)
-    model = kind.preset(preset, len(vocabulary), **changes)
-    refuse_what_cannot_fit(model, device)
-    data = {
-        "name": name,
-        "data_dir": None if data_dir is None else str(data_dir),
-        "source": source,
-        "target": target,
-        "splits": {split: _describe(corpus[split]) for split in ("train", "valid")},
-        "origin": corpus.origin,
-    }
-    return RunConfig(model, training, {"preset": preset, **data}), corpus, vocabulary
+    return training, partial(kind.preset, preset, **changes)
 
 
 def _reopen(
@@ -185,9 +200,14 @@ def _reopen(
     known = {
         "data": config.data["name"],
         **config.data,
+        **LATER,
         **config.model.to_dict(),
         **config.training.to_dict(),
     }
+    try:
+        asked = {**asked, **read_parts(asked.pop("later", ""))}
+    except ValueError as error:
+        raise CallError(str(error)) from error
     for key, value in asked.items():
         if key != "data_dir" and known[key] != value:
             raise CallError(

@@ -14,6 +14,8 @@ imports from here.
     forensics_measured          chapter 9: one recorded output under every protocol of BLEU
     complexity                  chapters 1, 13: Table 1 measured: exponents, crossovers
     long_context                chapter 13: what a long context costs, from a model's sizes
+    after_measured              chapter 15: what a step of each later part costs
+    recall_measured             chapter 15: one fact in a long text, by position and among others
     restricted                  section 4: attention to a neighbourhood
     tiled                       chapter 13: attention block by block, as fast kernels compute it
     in_numpy                    the model once more, with every gradient written by hand

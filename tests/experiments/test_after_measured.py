@@ -1,0 +1,40 @@
+"""The costs of the study's rows: the record's counts are made again, and a round is timed."""
+
+import pytest
+
+from annotated_transformer.evidence.ablation.plan import BASE, load_plan
+from annotated_transformer.experiments.after_measured import PLAN, Step, load_record, measure
+
+ROWS = load_record()["rows"]
+
+
+def test_the_record_has_every_row_of_the_plan_and_no_other() -> None:
+    assert [*ROWS] == [row.name for row in load_plan(PLAN).rows]
+
+
+@pytest.mark.parametrize("row", [*ROWS])
+def test_counts_come_out_as_recorded(row: str) -> None:
+    step = Step(row)
+    counted = step.counted()
+    assert counted == {name: ROWS[row][name] for name in counted}
+    assert counted["parameters"] == step.model.num_parameters()
+
+
+def test_what_is_known_of_the_counts() -> None:
+    """Half as many matrices in attention, a seventh more layers: by hand."""
+    base = ROWS[BASE]
+    tokens, d = 2 * 34 * 15, 64
+    of_a_token = 3 * (4 * d * d + 2 * d * 256) + 3 * (8 * d * d + 2 * d * 256)  # both, a layer each
+    pairs = 34 * 15 * 15 * 2 * d * (3 + 3 + 3)
+    logits = 34 * 15 * d * 4000
+    assert base["multiply_adds"] == tokens // 2 * of_a_token + pairs + logits
+    for name in ("gelu", "rope", "alibi", "qk-norm", "window-4", "cosine", "muon"):
+        assert ROWS[name]["multiply_adds"] == base["multiply_adds"], name
+    assert ROWS["swiglu"]["parameters"] == pytest.approx(base["parameters"], rel=0.002)
+
+
+def test_a_round_is_timed_against_the_base() -> None:
+    found = measure([BASE, "gelu"], rounds=2, steps=1)
+    assert found[BASE]["time"] == [1.0, 1.0]
+    assert len(found["gelu"]["time"]) == 2
+    assert all(0.1 < ratio < 10 for ratio in found["gelu"]["time"])
