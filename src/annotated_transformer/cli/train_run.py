@@ -205,10 +205,10 @@ def _reopen(
         **config.training.to_dict(),
     }
     try:
-        asked = {**asked, **read_parts(asked.pop("later", ""))}
+        later = read_parts(asked.pop("later", ""))
     except ValueError as error:
         raise CallError(str(error)) from error
-    for key, value in asked.items():
+    for key, value in {**asked, **later}.items():
         if key != "data_dir" and known[key] != value:
             raise CallError(
                 f"--{key.replace('_', '-')} {value} contradicts the run in {directory.path}, which "
