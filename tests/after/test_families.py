@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.support.torch_twin import TorchTwin
 from torch import Tensor, nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -15,6 +14,7 @@ from annotated_transformer.errors import CallError
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.trainer import build_model
+from torch_twin import TorchTwin
 
 SRC = torch.tensor([[5, 9, 7, 11, 2], [8, 6, 4, 10, 2]])
 TGT = torch.tensor([[1, 12, 4], [1, 9, 2]])

@@ -47,10 +47,10 @@ class LaterConfig(TransformerConfig):
         qk_norm: RMSNorm of each query and each key, in every head.
         window: self-attention sees no key so many positions away, or further; None: all.
         global_tokens: the first so many positions see all and are seen by all, window or not.
+        kernel: "softmax", or "linear": (elu(q) + 1) · (elu(k) + 1) in place of the exponential.
         family: "encoder-decoder", or one stack of num_layers that reads the source and writes the
             target in the same row: "decoder-only", or "prefix", in which the source is seen in both
             directions; "encoder-only" reads and cannot write (`families`).
-        kernel: "softmax", or "linear": (elu(q) + 1) · (elu(k) + 1) in place of the exponential.
 
     Raises:
         ValueError: if a name is unknown or a number does not fit.
@@ -92,7 +92,7 @@ class LaterConfig(TransformerConfig):
         if self.kernel == "linear" and (lowers_scores or self.attention_dropout):
             raise ValueError(
                 'kernel = "linear" has no scores for ALiBi to lower and no weights to drop: '
-                "take others, and attention_dropout = 0."
+                "take other relative_positions, and attention_dropout = 0."
             )
         if self.rope_factor < 1:
             raise ValueError(f"rope_factor = {self.rope_factor}: 1 or more is expected.")

@@ -11,7 +11,7 @@ Shape = Literal["cosine", "plateau"]
 class LaterSchedule:
     """A linear warm-up to the peak, and then one of two shapes over the length of the run.
 
-    "cosine" falls along half a wave from the beginning to the end (Loshchilov and Hutter, 2017).
+    "cosine" falls along half a wave from the beginning to the end (Loshchilov and Hutter, 2016).
     "plateau" stays at the peak and falls in a straight line at the end: warm-up, stable, decay (Hu
     et al., 2024). The end can be decided late, because nothing before it depends on it.
 

@@ -20,5 +20,7 @@ imports from here.
     tiled                       chapter 13: attention block by block, as fast kernels compute it
     in_numpy                    the model once more, with every gradient written by hand
     measurements                operations counted, memory kept, differences in one number
+    records                     what is measured once, kept beside its module
+    small_training              the loop of models that are trained in a moment
     seeding                     random numbers of a seed, for several of them
 """

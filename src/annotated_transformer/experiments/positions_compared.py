@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy
 from annotated_transformer.config import Positions, TransformerConfig
 from annotated_transformer.embeddings import Embedding, build_positions
 from annotated_transformer.encoder import Encoder
+from annotated_transformer.experiments.small_training import train_briefly
 from annotated_transformer.masks import causal_mask
 from annotated_transformer.transformer import initialise
 
@@ -125,19 +126,14 @@ def train_word_before(
     """
     torch.manual_seed(seed)
     model, draw = Reader(positions, WORDS), torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.LambdaLR(  # 50 steps up, then down to nearly nothing
-        optimizer, lambda step: min((step + 1) / 50, 1 - 0.99 * step / steps)
-    )
-    for _ in range(steps):
+
+    def draw_loss() -> Tensor:
         n = int(torch.randint(3 * longest // 4, longest + 1, (), generator=draw))
         start = int(torch.randint(last_start + 1, (), generator=draw))
         words = torch.randint(WORDS, (32, n), generator=draw)
-        loss = cross_entropy(model(words, start).flatten(0, 1), word_before(words).flatten())
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        schedule.step()
+        return cross_entropy(model(words, start).flatten(0, 1), word_before(words).flatten())
+
+    train_briefly(model, draw_loss, steps, peak=5e-3, warmup=50)
     return model
 
 

@@ -99,18 +99,16 @@ def restore_snapshot(
         key, _, weight = name.partition("/")
         moments.setdefault(weight, {})[key] = tensor
     parameters = dict(model.named_parameters())
-    of_muon = {
-        id(weight)
+    kept = {
+        id(weight): MEAN if "ns_steps" in group else MOMENTS  # steps of Muon's iteration
         for group in optimizer.param_groups
-        if "ns_steps" in group
         for weight in group["params"]
     }
     for weight, of_weight in moments.items():
-        kept = MEAN if id(parameters.get(weight)) in of_muon else MOMENTS
         shape = parameters[weight].shape if weight in parameters else None
         shapes = {tensor.shape for key, tensor in of_weight.items() if key != "step"}
-        steps = [tensor for key, tensor in of_weight.items() if key == "step"]
-        if of_weight.keys() != kept or shapes != {shape} or any(s.numel() != 1 for s in steps):
+        is_known = of_weight.keys() == kept.get(id(parameters.get(weight)))
+        if not is_known or shapes != {shape} or of_weight.get("step", torch.ones(1)).numel() != 1:
             raise damaged(origin, f"its moments of {weight} are not those of a weight", ADVICE)
         for key, tensor in of_weight.items():
             place = "cpu" if key == "step" and device.type == "cpu" else device

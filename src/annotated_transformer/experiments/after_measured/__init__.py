@@ -8,11 +8,9 @@ tokens, so that no corpus is needed.
 `record.json` is made anew by `python -m annotated_transformer.experiments.after_measured`.
 """
 
-import json
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,13 +20,12 @@ from annotated_transformer.cli.train_run import configure
 from annotated_transformer.data import EncodedSplit, make_batch
 from annotated_transformer.evidence.ablation.plan import BASE, load_plan
 from annotated_transformer.experiments.measurements import kept_for_backward, multiply_adds
+from annotated_transformer.experiments.records import read_record, write_record
 from annotated_transformer.experiments.seeding import seeded
-from annotated_transformer.training.devices import processor_name
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.step import batch_loss, update
 from annotated_transformer.training.trainer import build_model, build_optimizer
 
-RECORD = Path(__file__).resolve().parent / "record.json"
 PLAN = "after_multi30k"
 SENTENCES, PIECES = 34, 15  # a batch of 512 tokens a side
 ROUNDS, STEPS = 7, 6
@@ -108,19 +105,15 @@ def measure(rows: Sequence[str], rounds: int = ROUNDS, steps: int = STEPS) -> di
 
 def load_record() -> dict[str, Any]:
     """The record: which plan and batch, on what, and of each row what `measure` found."""
-    record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
-    return record
+    return read_record(__file__)
 
 
 def main() -> None:
     """The command."""
-    record = {
-        "command": "python -m annotated_transformer.experiments.after_measured",
+    values = {
         "plan": PLAN,
         "sentences": SENTENCES,
         "pieces": PIECES,
-        "processor": processor_name(),
-        "torch": torch.__version__,
         "rows": measure([row.name for row in load_plan(PLAN).rows]),
     }
-    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_record(__file__, values)

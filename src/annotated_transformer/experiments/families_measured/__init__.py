@@ -9,14 +9,12 @@ for sentences.
 `record.json` is made anew by `python -m annotated_transformer.experiments.families_measured`.
 """
 
-import json
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import torch
@@ -27,11 +25,11 @@ from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.after.families import OneStack
 from annotated_transformer.data.grammar.corpus import GrammarPair, pairs, tokens
+from annotated_transformer.experiments.records import read_record, write_record
 from annotated_transformer.experiments.seeding import seeded
+from annotated_transformer.experiments.small_training import train_briefly
 from annotated_transformer.masks import causal_mask, padding_mask
-from annotated_transformer.training.devices import processor_name
 
-RECORD = Path(__file__).resolve().parent / "record.json"
 Objective = Literal["masked", "causal", "prefix"]
 FAMILY = {"masked": "encoder-only", "causal": "decoder-only", "prefix": "prefix"}
 PAD, BOS, EOS, HIDDEN = range(4)
@@ -76,7 +74,7 @@ def load_texts(trained: int = TRAINED, asked: int = ASKED + LABELLED) -> Texts:
 
 
 def build(objective: Objective, vocab_size: int) -> OneStack:
-    """The stack that all share: four layers, pre-norm; its family says what it is trained for."""
+    """The stack that all share: three layers, pre-norm; its family says what it is trained for."""
     parts: dict[str, Any] = {"dropout": 0.0, "norm": "pre", "family": FAMILY[objective]}
     model = build_transformer(LaterConfig(vocab_size, 64, 128, 4, 3, **parts))
     assert isinstance(model, OneStack)
@@ -117,18 +115,13 @@ def train(objective: Objective, texts: Texts, seed: int, steps: int = STEPS) -> 
     with seeded(seed):
         model = build(objective, len(texts.words))
     draw = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=2e-3, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / 100, 1 - 0.99 * step / steps)
-    )
-    for _ in range(steps):
+
+    def draw_loss() -> Tensor:
         batch = rows[torch.randint(len(rows), (BATCH,), generator=draw)]
         batch = batch[:, : int((batch != PAD).sum(1).max())]
-        loss = loss_of(model, objective, batch, draw)
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        schedule.step()
+        return loss_of(model, objective, batch, draw)
+
+    train_briefly(model, draw_loss, steps, peak=2e-3, warmup=100)
     return model.eval()
 
 
@@ -259,39 +252,28 @@ def measure(seeds: Sequence[int] = SEEDS, steps: int = STEPS) -> dict[str, Any]:
     with seeded(0):
         untrained = build("masked", len(texts.words)).eval()
     bag = torch.zeros(len(every), len(texts.words)).scatter_(1, every, 1.0)
-    found["besides"] = {
-        "always the more frequent label": round(
-            max(
-                labels[LABELLED:].double().mean().item(),
-                1 - labels[LABELLED:].double().mean().item(),
-            ),
-            4,
-        ),
-        "probe of the words alone": round(probe(bag, labels), 4),
-        "probe of an untrained stack": round(
-            probe(features(untrained, "masked", every), labels), 4
-        ),
+    inverted = labels[LABELLED:].double().mean().item()
+    besides = {
+        "always the more frequent label": max(inverted, 1 - inverted),
+        "probe of the words alone": probe(bag, labels),
+        "probe of an untrained stack": probe(features(untrained, "masked", every), labels),
     }
-    return found
+    return {**found, "besides": {name: round(share, 4) for name, share in besides.items()}}
 
 
 def load_record() -> dict[str, Any]:
     """The record: how it was made, and what `measure` found."""
-    record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
-    return record
+    return read_record(__file__)
 
 
 def main() -> None:
     """The command."""
     begun = time.process_time()
     found = measure()
-    record = {
-        "command": "python -m annotated_transformer.experiments.families_measured",
+    values = {
         "steps": STEPS,
         "sentences": TRAINED,
-        "processor": processor_name(),
-        "torch": torch.__version__,
         "cpu_minutes": round((time.process_time() - begun) / 60, 1),
         "found": found,
     }
-    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_record(__file__, values)

@@ -6,13 +6,11 @@ trained on rows up to a length; it can then be asked about longer ones, about a 
 and among more facts than it has seen.
 """
 
-import json
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -21,12 +19,11 @@ from torch.nn.functional import cross_entropy
 from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import LaterConfig, Stretch
 from annotated_transformer.after.families import OneStack
+from annotated_transformer.experiments.records import read_record, write_record
 from annotated_transformer.experiments.seeding import seeded
+from annotated_transformer.experiments.small_training import train_briefly
 from annotated_transformer.inspection import recording_attention
 from annotated_transformer.masks import causal_mask
-from annotated_transformer.training.devices import processor_name
-
-RECORD = Path(__file__).resolve().parent / "record.json"
 
 WORDS, KEYS, VALUES = 16, 64, 8
 QUESTION = WORDS  # hay first, then the keys as questions, the values as answers, and the facts
@@ -78,6 +75,11 @@ def draw_rows(rows: int, n: int, facts: int, questions: int, draw: torch.Generat
     return Rows(torch.cat([tokens, asked.flatten(1)], dim=1), places[:, :questions], questions)
 
 
+def unseen_rows(n: int, facts: int = FACTS, rows: int = ROWS) -> Rows:
+    """Rows of a measurement: the same whenever they are asked for."""
+    return draw_rows(rows, n, facts, QUESTIONS, torch.Generator().manual_seed(UNSEEN + n))
+
+
 def build_reader(kind: str, **changes: Any) -> OneStack:
     """A decoder-only model of two layers with positions of this kind."""
     sizes = {"d_model": 64, "d_ff": 128, "num_heads": 4, "num_layers": 2, "dropout": 0.0}
@@ -100,18 +102,13 @@ def train_reader(kind: str, seed: int, steps: int = STEPS) -> OneStack:
     with seeded(seed):
         model = build_reader(kind)
     draw = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / 100, 1 - 0.99 * step / steps)
-    )
-    for _ in range(steps):
+
+    def draw_loss() -> Tensor:
         n = int(torch.randint(TRAINED // 4, TRAINED + 1, (), generator=draw))
         rows = draw_rows(64, n, FACTS, QUESTIONS, draw)
-        loss = cross_entropy(logits_of_answers(model, rows).flatten(0, 1), rows.values.flatten())
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        schedule.step()
+        return cross_entropy(logits_of_answers(model, rows).flatten(0, 1), rows.values.flatten())
+
+    train_briefly(model, draw_loss, steps, peak=3e-3, warmup=100)
     return model.eval()
 
 
@@ -135,7 +132,7 @@ def weight_on_facts(model: OneStack, rows: Rows) -> Tensor:
     return to_facts[..., 0].amax(1)
 
 
-def stretched(model: OneStack, how: Literal["linear", "ntk"], factor: float) -> OneStack:
+def stretched(model: OneStack, how: Stretch, factor: float) -> OneStack:
     """The same weights with rotations that reach `factor` times as far; nothing is trained."""
     longer = build_transformer(
         model.config.with_changes(rope_stretch=how, rope_factor=max(1.0, factor))
@@ -154,20 +151,16 @@ def measure_reader(model: OneStack, rows: int = ROWS) -> dict[str, Any]:
         in 64 words; "weight": the same numbers of facts -> mean weight of the best head on the fact
         asked for.
     """
-
-    def drawn(n: int, facts: int) -> Rows:
-        return draw_rows(rows, n, facts, QUESTIONS, torch.Generator().manual_seed(UNSEEN + n))
-
     found: dict[str, Any] = {"length": {}, "depth": {}, "facts": {}, "weight": {}}
     for n in LENGTHS:
-        asked = drawn(n, FACTS)
+        asked = unseen_rows(n, rows=rows)
         right = recalled(model, asked).double()
         found["length"][n] = round(right.mean().item(), 4)
         if n in (TRAINED, 4 * TRAINED):
             tenth = 10 * asked.depths // n
             found["depth"][n] = [round(right[tenth == t].mean().item(), 3) for t in range(10)]
     for facts in AMONG:
-        asked = drawn(TRAINED, facts)
+        asked = unseen_rows(TRAINED, facts, rows)
         found["facts"][facts] = round(recalled(model, asked).double().mean().item(), 4)
         found["weight"][facts] = round(weight_on_facts(model, asked).mean().item(), 4)
     return found
@@ -187,32 +180,25 @@ def measure(seeds: Sequence[int] = SEEDS, steps: int = STEPS) -> dict[str, Any]:
             for how in get_args(Stretch):
                 lengths = {}
                 for n in LENGTHS:
-                    asked = draw_rows(
-                        ROWS, n, FACTS, QUESTIONS, torch.Generator().manual_seed(UNSEEN + n)
-                    )
-                    longer = stretched(model, how, n / TRAINED)
-                    lengths[n] = round(recalled(longer, asked).double().mean().item(), 4)
+                    right = recalled(stretched(model, how, n / TRAINED), unseen_rows(n))
+                    lengths[n] = round(right.double().mean().item(), 4)
                 found.setdefault(f"RoPE, {how}", []).append({"length": lengths})
     return found
 
 
 def load_record() -> dict[str, Any]:
     """The record: how it was made, and of each kind what `measure_reader` found, one a seed."""
-    record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
-    return record
+    return read_record(__file__)
 
 
 def main() -> None:
     """The command."""
     begun = time.process_time()
     kinds = measure()
-    record = {
-        "command": "python -m annotated_transformer.experiments.recall_measured",
+    values = {
         "steps": STEPS,
         "rows": ROWS,
-        "processor": processor_name(),
-        "torch": torch.__version__,
         "cpu_minutes": round((time.process_time() - begun) / 60, 1),
         "kinds": kinds,
     }
-    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_record(__file__, values)

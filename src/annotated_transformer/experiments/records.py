@@ -1,0 +1,31 @@
+"""What is measured once and kept beside the module that measures it, as `record.json`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from annotated_transformer.training.devices import processor_name
+
+
+def read_record(module_file: str) -> dict[str, Any]:
+    """The record beside a module, given its `__file__`."""
+    record: dict[str, Any] = json.loads(_beside(module_file).read_text(encoding="utf-8"))
+    return record
+
+
+def write_record(module_file: str, values: dict[str, Any]) -> None:
+    """Write it, with the command that makes it anew and the machine that made it."""
+    path = _beside(module_file)
+    record = {
+        "command": f"python -m annotated_transformer.experiments.{path.parent.name}",
+        "processor": processor_name(),
+        "torch": torch.__version__,
+        **values,
+    }
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def _beside(module_file: str) -> Path:
+    return Path(module_file).resolve().parent / "record.json"
