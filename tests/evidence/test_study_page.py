@@ -72,8 +72,12 @@ def test_means_differences_failures_and_what_is_missing(plan: Plan) -> None:
     assert "  - 1 of 1 failed\n" in page
     assert SIGNATURE in page
     assert len(missing_tasks(study_of(plan, runs))) == len(plan.choose(None, None)) - 5
-    assert "`rate-2e-3_s0`" in page
-    assert "`rate-1e-3_s0`" not in page
+    recorded, _, planned = page.partition("Rows that are planned and not yet recorded:")
+    waiting = [row for row in plan.rows if row.name not in ("base", "rate-1e-3", "post-norm")]
+    assert waiting
+    assert all(row.expect in planned for row in waiting)
+    assert all(row.expect in recorded for row in plan.rows if row not in waiting)
+    assert "Runs that are planned and not yet recorded: `base_s3`, `base_s4`." in recorded
     assert study_of(plan, runs).scores(beam=1)["rate-1e-3"] == [30.0]
 
 

@@ -94,7 +94,7 @@ def make_study_page(study: Study) -> str:
     ]
     if BASE not in study.scores(plan.beam):
         parts += ["None of these runs has been recorded yet; this is the plan.", ""]
-        return "\n".join([*parts, _plan_table(plan)]).rstrip() + "\n"
+        return "\n".join([*parts, _plan_table(plan, plan.rows)]).rstrip() + "\n"
     score = SCORES[plan.protocol].format(search=search_of(plan.beam))
     interval = _interval(study)
     judged = JUDGED if any(row.ranges for row in plan.rows) else ""
@@ -110,10 +110,7 @@ def make_study_page(study: Study) -> str:
     ]
     if any(any(outcome.empty.values()) for outcome in study.outcomes):
         parts += [EMPTY]
-    parts += [_signatures(study), "", _commits(study), ""]
-    if waiting := missing_tasks(study):
-        names = ", ".join(f"`{task.name}`" for task in waiting)
-        parts += [f"Planned and not yet recorded: {names}.", ""]
+    parts += [_signatures(study), "", _commits(study), "", *_waiting(study)]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -305,12 +302,23 @@ def _commits(study: Study) -> str:
     return f"Trained by the code of commit {'; '.join(told)}.{compare}"
 
 
-def _plan_table(plan: Plan) -> str:
+def _waiting(study: Study) -> list[str]:
+    """What is planned and has no record: whole rows as the plan has them, and single runs."""
+    begun = {outcome.row for outcome in study.outcomes}
+    parts = []
+    if runs := [f"`{task.name}`" for task in missing_tasks(study) if task.row.name in begun]:
+        parts += [f"Runs that are planned and not yet recorded: {', '.join(runs)}.", ""]
+    if rows := [row for row in study.plan.rows if row.name not in begun]:
+        parts += ["Rows that are planned and not yet recorded:", "", _plan_table(study.plan, rows)]
+    return parts
+
+
+def _plan_table(plan: Plan, rows: Sequence[Row]) -> str:
     lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
     paper = mirrors_table3(plan)
     lines += ["* - What is changed", "  - Expected"]
     lines += ["  - The paper: perplexity; BLEU"] if paper else []
-    for row in plan.rows:
+    for row in rows:
         seeds = "" if row.seeds == 1 else f" ({row.seeds} seeds)"
         lines += [f"* - {capital(row.says)}{seeds}", f"  - {row.expect}"]
         lines += [f"  - {_of_the_paper(row)}"] if paper else []
