@@ -1,15 +1,35 @@
 """The costs of the study's rows: the record's counts are made again, and a round is timed."""
 
+from statistics import median
+
 import pytest
 
 from annotated_transformer.evidence.ablation.plan import BASE, load_plan
-from annotated_transformer.experiments.after_measured import PLAN, Step, load_record, measure
+from annotated_transformer.experiments.after_measured import (
+    PLAN,
+    Step,
+    load_record,
+    measure,
+    steps_of_their_own,
+)
 
 ROWS = load_record()["rows"]
 
 
-def test_the_record_has_every_row_of_the_plan_and_no_other() -> None:
-    assert [*ROWS] == [row.name for row in load_plan(PLAN).rows]
+def test_the_record_has_every_row_of_the_plan_that_is_a_step_of_its_own() -> None:
+    assert [*ROWS] == steps_of_their_own()
+
+
+def test_rows_at_equal_time_have_as_many_steps_as_fit_into_the_bases() -> None:
+    plan = load_plan(PLAN)
+    shorter = [row for row in plan.rows if "steps" in row.change]
+    assert len(shorter) == 9
+    for row in shorter:
+        steps = int(row.change["steps"])
+        ratio = median(ROWS[row.name.removesuffix("-time")]["time"])
+        assert ratio >= 1.1
+        assert steps == pytest.approx(plan.options["steps"] / ratio, abs=10), row.name
+        assert f"{steps:,} steps" in row.says
 
 
 @pytest.mark.parametrize("row", [*ROWS])
