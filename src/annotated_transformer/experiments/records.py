@@ -1,6 +1,7 @@
 """What is measured once and kept beside the module that measures it, as `record.json`."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,14 @@ def write_record(module_file: str, values: dict[str, Any]) -> None:
         "torch": torch.__version__,
         **values,
     }
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    path.write_text(_as_text(record), encoding="utf-8")
+
+
+def _as_text(record: dict[str, Any]) -> str:
+    """JSON to be read: indented, a list of numbers on one line."""
+    numbers = re.compile(r"\[\s+([-\d.,e\s]+?)\s+\]")
+    text = json.dumps(record, indent=1)
+    return numbers.sub(lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
 
 
 def _beside(module_file: str) -> Path:
