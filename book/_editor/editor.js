@@ -2,7 +2,7 @@
    one file of it and what it imports, vendor/editor.min.js, which a page loads when it is touched.
 
    Tab indents. Escape, then Tab, leaves the editor, so that it traps nobody. */
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
@@ -45,7 +45,10 @@ export function open(place, { text, label, describedBy, changed, check }) {
   });
   return {
     text: () => view.state.doc.toString(),
-    replace: (other) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: other } }),
+    // A step of its own for undo, however fast the next one follows.
+    replace: (other) => view.dispatch({
+      changes: { from: 0, to: view.state.doc.length, insert: other }, annotations: isolateHistory.of("full"),
+    }),
     focus: () => view.focus(),
   };
 }

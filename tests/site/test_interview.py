@@ -193,6 +193,9 @@ def test_a_number_is_checked_and_counts_for_the_skill(browser: Browser) -> None:
         assert (own["attempts"], bool(own["solved"])) == (2, True)
         skill = "[data-skill]"
         page.goto((BOOK / "self_assessment.html").as_uri())
+        # What another page of a folder kept arrives here a moment later.
+        page.wait_for_function(f"name => {KEPT}[name]", arg=f"{rounds.PREFIX}problem.{problem.id}")
+        page.reload()
         section = page.locator(f"#{problem.skill}{skill}")
         told: dict[str, Any] = json.loads(str(section.get_attribute("data-skill")))
         level = section.locator(".skill-level")

@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 
+import numpy as np
+
 from annotated_transformer.exercises.bank import together
 from annotated_transformer.exercises.exercise import Candidate, Exercise, Mistake
 from annotated_transformer.exercises.grader.compare import Tolerance, pairs, same, structure_problem
+from annotated_transformer.exercises.grader.effects import fitting_pairs
 from annotated_transformer.exercises.grader.ladder import Finding, Trial, climb, describe
 from annotated_transformer.exercises.grader.outcomes import Outcome, outcome_of
 from annotated_transformer.exercises.grader.values import Array
@@ -19,6 +22,7 @@ Part = Callable[[Outcome, Outcome, Tolerance], bool]
 Place = tuple[int, int]  # of a case, and of a part of its outcome
 MOST_TRIED = 1_000  # results of pairs that are looked at in one check
 SECONDS_FOR_PAIRS = 5.0  # of processor time: a brake for what is slower than all that is known
+MOST_FITTED = 3  # wrong cases on which effects are added
 TELLING = 16  # cases on which two mistakes are looked for; what both give is compared on all
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
 
@@ -231,19 +235,25 @@ def diagnose(trials: Sequence[Trial], shown: Finding) -> Diagnosis | None:
 def _made_together(bank: _Bank, wrong: Sequence[Trial], shown: Finding) -> Diagnosis | None:
     """Two mistakes that, made together, do exactly what the candidate does.
 
-    Where one of two does no harm the other is seen alone. Pairs come in the order of how often that
-    is so, less how often it is not, until `MOST_TRIED` results have been looked at.
+    First come pairs whose effects add up or multiply to the candidate's. Where one of two does no
+    harm the other is seen alone: the rest come in the order of how often that is so, less how often
+    it is not, until `MOST_TRIED` results have been looked at.
     """
     begun, tried = time.thread_time(), 0
     places = _wrong_places(wrong)
-    seen = [bank.alike(mistake) for mistake in range(len(bank.exercise.mistakes))]
+    everyone = range(len(bank.exercise.mistakes))
+    seen = [bank.alike(mistake) for mistake in everyone]
+    fitting = np.zeros((len(seen), len(seen)), int)
+    for trial in wrong[:MOST_FITTED]:
+        alone = [bank.outcome(mistake, trial) for mistake in everyone]
+        fitting += fitting_pairs(trial.expected, trial.got, alone)
 
-    def doubt(pair: tuple[int, int]) -> int:
+    def doubt(pair: tuple[int, int]) -> tuple[int, int]:
         (shared, harmless), (shared_too, harmless_too) = seen[pair[0]], seen[pair[1]]
         odd = len(harmless - shared_too) + len(harmless_too - shared)
-        return odd - len(places & (harmless ^ harmless_too))
+        return -int(fitting[pair]), odd - len(places & (harmless ^ harmless_too))
 
-    for one, other in sorted(combinations(range(len(seen)), 2), key=doubt):
+    for one, other in sorted(combinations(everyone, 2), key=doubt):
         function = together(bank.exercise.mistakes[one], bank.exercise.mistakes[other])
         if function is None:
             continue
