@@ -40,11 +40,8 @@ def listing() -> str:
 
 
 def headings(chapter: str) -> dict[str, str]:
-    """The heading of each exercise of a chapter by its id; none where the chapter is to come."""
-    path = NOTEBOOKS / f"{chapter}.ipynb"
-    if not path.is_file():
-        return {}
-    notebook = json.loads(path.read_text(encoding="utf-8"))
+    """The heading of each exercise of a chapter by its id."""
+    notebook = json.loads((NOTEBOOKS / f"{chapter}.ipynb").read_text(encoding="utf-8"))
     return {
         code["metadata"]["exercise_id"]: source_of(text).partition("\n")[0].lstrip("# ")
         for text, code in exercise_cells(notebook)
@@ -55,12 +52,6 @@ def _of_chapter(chapter: str, exercises: list[Exercise]) -> str:
     number, _, name = chapter.partition("_")
     title = f"### {int(number)}. {name.replace('_', ' ').capitalize()}"
     there = headings(chapter)
-    if not there:
-        whole = "\n\n".join(
-            _whole(exercise, f"{int(number)}.{place}")
-            for place, exercise in enumerate(exercises, 1)
-        )
-        return f"{title}\n\nThe chapter is being written; its exercises stand here.\n\n{whole}"
     rows = "\n".join(_row(e, f"{chapter}.ipynb#{slug(there[e.id])}") for e in exercises)
     return (
         f"{title}\n\nIn [the chapter](../notebooks/{chapter}.ipynb).\n\n"

@@ -22,8 +22,8 @@ if not (SITE / "index.html").exists():
     pytest.skip("the site is not built: run `make book` first", allow_module_level=True)
 
 CHAPTER = "notebooks/02_attention.html"
-LIGHT = "book/exercises.html"  # exercises whose chapter is to come
-NAME = {CHAPTER: "masks.causal", LIGHT: "beyond.rms_norm"}
+LATER = "notebooks/15_after_the_paper.html"
+NAME = {CHAPTER: "masks.causal", LATER: "beyond.rms_norm"}
 RIGHT = {page: solution_source(catalogue()[name]) for page, name in NAME.items()}
 INVERTED = "def causal_mask(n):\n    return torch.ones(n, n, dtype=torch.bool).triu(1)\n"
 PROGRESS = "JSON.parse(localStorage['annotated-transformer-progress']).exercises"
@@ -77,7 +77,7 @@ def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("visit", [LIGHT], indirect=True)
+@pytest.mark.parametrize("visit", [LATER], indirect=True)
 def test_an_exercise_with_keys_alone(visit: Visit) -> None:
     page, place = visit.page, exercise(visit.page)
     place.locator(".solve-offer button").focus()
@@ -102,7 +102,7 @@ def test_an_exercise_with_keys_alone(visit: Visit) -> None:
     turn(visit, "light")
     assert visit.violations("colours") == []
     cell = "from annotated_transformer.exercises import check, hint\n"  # as in a notebook
-    write(page, place, cell + RIGHT[LIGHT])
+    write(page, place, cell + RIGHT[LATER])
     status(place).evaluate("e => { e.textContent = '' }")
     place.locator(".cm-content").evaluate(TWICE)  # while it is checked it is not checked again
     expect(status(place)).to_contain_text("Checked in")
@@ -110,7 +110,7 @@ def test_an_exercise_with_keys_alone(visit: Visit) -> None:
     assert page.evaluate("window.asked") == 1
     place.get_by_role("button", name="Solution").press("Enter")
     assert "Solution" in focused(page)
-    record = page.evaluate(PROGRESS)[NAME[LIGHT]]
+    record = page.evaluate(PROGRESS)[NAME[LATER]]
     assert (record["attempts"], record["hints"], record["level"]) == (2, 1, 1)
     assert record["solution_seen"]
     day = page.evaluate("new Date().toISOString().slice(0, 10)")  # in UTC, wherever one is
@@ -163,17 +163,17 @@ def test_python_is_loaded_at_the_first_check_and_is_as_large_as_is_said(
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("visit", [LIGHT], indirect=True)
+@pytest.mark.parametrize("visit", [LATER], indirect=True)
 def test_what_ends_python_costs_the_reader_some_seconds(visit: Visit) -> None:
     page, place = visit.page, exercise(visit.page)
     place.locator(".solve-offer button").click()
-    write(page, place, RIGHT[LIGHT])
+    write(page, place, RIGHT[LATER])
     assert "passed" in check(page, place)
     write(page, place, "def rms_norm(*_):\n    while True: pass\n")
     begun = time.monotonic()
     assert "had not returned after 7 seconds" in check(page, place)
     assert time.monotonic() - begun < 8 + 2  # the keys and the card included
-    write(page, place, RIGHT[LIGHT])
+    write(page, place, RIGHT[LATER])
     assert "passed" in check(page, place)
     write(page, place, "import os\ndef rms_norm(*_):\n    os._exit(3)\n")
     assert "ended or crashed Python" in check(page, place)
@@ -184,28 +184,28 @@ def test_what_ends_python_costs_the_reader_some_seconds(visit: Visit) -> None:
     place.get_by_role("button", name="Stop").click()
     expect(status(place)).to_contain_text("Stopped")
     expect(place.locator(".solve-check")).to_be_focused()
-    assert page.evaluate(PROGRESS)[NAME[LIGHT]]["attempts"] == 4  # what was stopped is none
-    write(page, place, "from js import fetch\nfetch('https://example.org/')\n" + RIGHT[LIGHT])
+    assert page.evaluate(PROGRESS)[NAME[LATER]]["attempts"] == 4  # what was stopped is none
+    write(page, place, "from js import fetch\nfetch('https://example.org/')\n" + RIGHT[LATER])
     check(page, place)
     assert visit.elsewhere == []
 
 
 @pytest.mark.browser
 @pytest.mark.slow  # Python starts three times: half a minute
-@pytest.mark.parametrize("visit", [LIGHT], indirect=True)
+@pytest.mark.parametrize("visit", [LATER], indirect=True)
 def test_an_answer_that_replaces_modules_spoils_no_other(visit: Visit) -> None:
     page, place = visit.page, exercise(visit.page)
     place.locator(".solve-offer button").click()
     wrecking = "import sys\nsys.modules['torch'] = None\nimport linecache\nlinecache.cache = None\n"
     for last in ("", "raise ValueError\n"):
-        write(page, place, wrecking + RIGHT[LIGHT] + last)
+        write(page, place, wrecking + RIGHT[LATER] + last)
         check(page, place)
-        write(page, place, RIGHT[LIGHT])
+        write(page, place, RIGHT[LATER])
         assert "passed" in check(page, place), "the next answer is judged as if there had been none"
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("visit", [LIGHT], indirect=True)
+@pytest.mark.parametrize("visit", [LATER], indirect=True)
 def test_what_the_page_lacks_is_said_and_is_no_attempt(visit: Visit) -> None:
     page, place = visit.page, exercise(visit.page)
     place.locator(".solve-offer button").click()
@@ -257,7 +257,7 @@ def test_progress_goes_to_a_file_and_comes_from_one(browser: Browser, tmp_path: 
     page = visit.page
     panel = page.locator(".own-progress")
     theirs = {"version": 2, "exercises": {NAME[CHAPTER]: {"solved": "2026-01-05", "level": 1}}}
-    mine = {"version": 2, "exercises": {NAME[LIGHT]: {"attempts": 3}}}
+    mine = {"version": 2, "exercises": {NAME[LATER]: {"attempts": 3}}}
     store = "text => { localStorage['annotated-transformer-progress'] = text }"
     page.evaluate(store, json.dumps(mine))
     try:
