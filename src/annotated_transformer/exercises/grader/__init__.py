@@ -25,6 +25,7 @@ What is wrong:
 Why it is wrong:
 
     diagnosis     the named mistake that explains it
+    effects       which two may be at work at once, from what each does alone
     wordings      when two exceptions tell of the same accident
     mechanisms    where no named mistake does: what is right already
     regularities  a rule by which wrong numbers differ from the right ones
