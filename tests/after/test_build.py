@@ -1,5 +1,6 @@
 """Models with later parts: built, counted, trained, written with a cache, kept and loaded."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "the paper's": {},
     "RMSNorm": {"norm_kind": "rms"},
     "RMSNorm before": {"norm_kind": "rms", "norm": "pre"},
-    "no norm": {"norm_kind": "rms", "norm": "none"},
+    "no norm": {"norm": "none", "qk_norm": True},
     "GELU": {"network": "gelu"},
     "SwiGLU": {"network": "swiglu"},
     "experts": {"network": "experts"},
@@ -172,7 +173,10 @@ def pairs_of(lengths: list[tuple[int, int]]) -> EncodedSplit:
     return EncodedSplit(source, target, range(len(lengths)), 0)
 
 
-@pytest.mark.parametrize("changes", [c for c in PARTS.values() if "family" not in c])
+@pytest.mark.parametrize(
+    "changes",
+    [c for c in PARTS.values() if not {"family", "global_tokens"} & {*c}] + [{"window": 3}],
+)
 def test_in_rows_that_sentences_share_it_is_the_same(changes: dict[str, Any]) -> None:
     model, split = built(changes).eval(), pairs_of([(5, 9), (7, 3), (20, 12)])
     use_fast_paths(model)
@@ -234,6 +238,7 @@ def test_parts_are_read_as_they_are_written() -> None:
         "net=swiglu",
         "num_key_value_heads=two",
         "qk_norm=perhaps",
+        "network=gelu,network=swiglu",
         "num_key_value_heads",
     ):
         with pytest.raises(ValueError, match=written.partition("=")[0]):
@@ -249,10 +254,22 @@ def test_parts_are_read_as_they_are_written() -> None:
         ({"attention": "additive"}, "beside equation 1"),
         ({"num_key_value_heads": 4}, "divisor of num_heads = 6"),
         ({"num_key_value_heads": 0}, "divisor of num_heads = 6"),
-        ({"experts_used": 5}, "from 1 to experts = 4"),
+        ({"network": "experts", "experts_used": 5}, "from 1 to experts = 4"),
+        ({"experts": 8}, "say network = experts too"),
+        ({"expert_balance": 0.1}, "say network = experts too"),
+        ({"rope_factor": 2.0}, "say relative_positions = rope too"),
+        ({"global_tokens": 1}, "without a window"),
+        ({"norm": "none", "norm_kind": "rms"}, "there is no norm"),
+        ({"window": 10**20}, "at most 1,000,000,000"),
         ({"window": 0}, "window = 0"),
         ({"global_tokens": -1}, "global_tokens = -1"),
-        ({"rope_factor": 0.5}, "rope_factor = 0.5"),
+        *(
+            (
+                {"relative_positions": "rope", "positions": "none", "rope_factor": factor},
+                f"rope_factor = {factor}",
+            )
+            for factor in (0.5, math.inf, math.nan)
+        ),
         ({"kernel": "linear", "relative_positions": "alibi", "positions": "none"}, "no scores"),
         ({"kernel": "linear", "attention_dropout": 0.1}, "no weights to drop"),
         ({"num_heads": 5}, "cannot be shared evenly"),

@@ -13,7 +13,6 @@ from annotated_transformer.after.families import OneStack, row_mask
 from annotated_transformer.errors import CallError
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.settings import TrainingConfig
-from annotated_transformer.training.trainer import build_model
 from torch_twin import TorchTwin
 
 SRC = torch.tensor([[5, 9, 7, 11, 2], [8, 6, 4, 10, 2]])
@@ -153,9 +152,10 @@ def test_an_encoder_reads_and_does_not_write() -> None:
 
 def test_rows_of_several_sentences_are_refused() -> None:
     model = LaterConfig(30, **SIZES, family="prefix")
-    with pytest.raises(CallError, match="leave one of the two out"):
-        build_model(
-            RunConfig(model, TrainingConfig(steps=1, share_rows=True), {}), torch.device("cpu")
-        )
+    shared = TrainingConfig(steps=1, share_rows=True)
+    with pytest.raises(ValueError, match="leave one of the two out"):
+        RunConfig(model, shared, {})
+    with pytest.raises(ValueError, match="first of a row"):
+        RunConfig(LaterConfig(30, **SIZES, window=2, global_tokens=1), shared, {})
     with pytest.raises(ValueError, match="one stack"):
         LaterConfig(30, **SIZES, family="prefix", decoder_layers=2)

@@ -1,6 +1,7 @@
 """Each part beside somebody else's: the same numbers from the same weights."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -48,7 +49,9 @@ def test_rms_norm_is_torchs_and_llamas() -> None:
 
 def test_rms_norm_in_half_precision_squares_in_single() -> None:
     x = torch.full((1, 4), 60_000.0, dtype=torch.float16)
-    assert RMSNorm(4)(x).tolist() == [[1.0] * 4]
+    normed = RMSNorm(4)(x)  # whose gain is in single precision, as in mixed training
+    assert normed.tolist() == [[1.0] * 4]
+    assert normed.dtype == torch.float16
 
 
 def test_gelu_is_torchs() -> None:
@@ -125,11 +128,11 @@ def test_balance_evens_what_a_router_prefers() -> None:
     assert balanced.load is not None
     assert alone.load.max() > 0.9
     assert balanced.load.max() < 0.35
-    assert balanced.lift is not None
-    kept = balanced.lift.clone()
+    assert balanced.expert_bias is not None
+    kept = balanced.expert_bias.clone()
     balanced.eval()(x)
     torch.testing.assert_close(
-        balanced.lift.data, kept.data
+        balanced.expert_bias.data, kept.data
     )  # nothing is learned from what is read
 
 
@@ -260,6 +263,24 @@ def test_linear_attention_is_its_formula(masked: str) -> None:
     torch.testing.assert_close(attention.attend(q, k, v, mask), expected)
 
 
+@pytest.mark.parametrize(
+    "part",
+    [{"relative_positions": "rope"}, {"relative_positions": "alibi"}, {"window": 3}],
+    ids=["rope", "alibi", "a narrower window"],
+)
+def test_a_window_in_the_callers_mask_moves_nothing(part: dict[str, Any]) -> None:
+    """It hides the beginning of the text from its end: what comes first is still the first."""
+    near = causal_mask(N) & ~causal_mask(N, torch.device("cpu")).tril(-4)
+    x = drawn(1, N, D)
+    torch.manual_seed(0)
+    by_mask = LaterAttention(later(positions="none", **part)).double()
+    torch.manual_seed(0)
+    by_window = LaterAttention(later(positions="none", **{"window": 4} | part)).double()
+    torch.testing.assert_close(
+        by_mask(x, x, x, near[None, None]), by_window(x, x, x, causal_mask(N)[None, None])
+    )
+
+
 def test_where_a_query_and_a_key_stand() -> None:
     """In a padded batch, in a row of two sentences, and in a cache that hypotheses share."""
     padding = torch.tensor([[True, True, True, False]])[:, None, None]
@@ -270,11 +291,10 @@ def test_where_a_query_and_a_key_stand() -> None:
     same = (of[:, None] == of) | (of == 0)[:, None]  # padding sees all
     for mask in (same, same & causal_mask(6)):
         places = Places(mask[None, None], 6, 6, mask.device)
-        assert (
-            places.of_keys[0, 0, :5].tolist()
-            == places.of_queries[0, 0, :5].tolist()
-            == [0, 1, 2, 0, 1]
-        )
+        for sentence in (slice(0, 3), slice(3, 5)):
+            count = torch.arange(sentence.stop - sentence.start)
+            between = places.distance[0, 0, sentence, sentence]
+            assert torch.equal(between, (count[:, None] - count).abs())
 
     # Two hypotheses after three steps: the first token is shared, then each has its own.
     past = torch.tensor([[True, True, False, True, False], [True, False, True, False, True]])

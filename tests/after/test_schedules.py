@@ -42,11 +42,11 @@ def test_a_plateau_rises_stays_and_falls() -> None:
     assert 0 < rates[-1] < PEAK / 40
 
 
-@pytest.mark.parametrize("shape", ["cosine", "plateau"])
+@pytest.mark.parametrize(("shape", "decay"), [("cosine", 0.0), ("plateau", 0.5)])
 @pytest.mark.parametrize("peak", [None, 4e-3])
-def test_every_shape_has_the_papers_peak(peak: float | None, shape: Any) -> None:
+def test_every_shape_has_the_papers_peak(peak: float | None, shape: Any, decay: float) -> None:
     papers = LearningRateSchedule(64, WARMUP, peak)
-    how = TrainingConfig(steps=1, schedule=shape, warmup=WARMUP, learning_rate=peak)
+    how = TrainingConfig(steps=1, schedule=shape, decay=decay, warmup=WARMUP, learning_rate=peak)
     assert build_schedule(how, 64).rate(WARMUP) == pytest.approx(papers.rate(WARMUP))
     same = build_schedule(TrainingConfig(steps=1, warmup=WARMUP, learning_rate=peak), 64)
     assert same == papers
@@ -129,6 +129,8 @@ def test_a_run_with_both_goes_on_to_the_same_bits(tmp_path: Path, how: list[str]
         {"optimizer": "sgd"},
         {"weight_decay": -0.1},
         {"weight_decay": float("nan")},
+        {"decay": 0.5, "schedule": "cosine"},
+        {"schedule": "plateau"},
     ],
 )
 def test_what_cannot_be_meant_is_refused(changes: dict[str, Any]) -> None:

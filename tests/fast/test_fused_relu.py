@@ -2,9 +2,12 @@
 
 import copy
 
+import pytest
 import torch
 from torch import nn
 
+from annotated_transformer.after.build import network
+from annotated_transformer.after.config import KINDS, LaterConfig
 from annotated_transformer.fast.fused_relu import linear_relu, use_fused_relu
 from annotated_transformer.feed_forward import FeedForward
 
@@ -32,3 +35,14 @@ def test_every_feed_forward_network_takes_part() -> None:
     torch.testing.assert_close(fused(x), plain(x))
     assert all("hidden" in vars(module) for module in fused)
     assert list(fused.state_dict()) == list(plain.state_dict())
+
+
+@pytest.mark.parametrize("kind", KINDS["network"])
+def test_a_later_network_stays_what_it_is(kind: str) -> None:
+    torch.manual_seed(0)
+    config = LaterConfig(4, d_model=6, d_ff=10, num_heads=1, num_layers=1, network=kind)  # type: ignore[arg-type]
+    plain = network(config)
+    fused = copy.deepcopy(plain)
+    use_fused_relu(fused)
+    x = torch.randn(5, 6)
+    torch.testing.assert_close(fused(x), plain(x))

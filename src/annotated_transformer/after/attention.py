@@ -7,8 +7,8 @@ from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.after.inputs import (
     Alibi,
     AttentionInputs,
-    NormedQueriesAndKeys,
     Places,
+    QKNorm,
     Rotary,
     SharedKeys,
     Window,
@@ -36,7 +36,7 @@ class LaterAttention(MultiHeadAttention):
         self.value_projection = nn.Linear(config.d_model, self.num_key_value_heads * d_v, bias=bias)
         parts: list[nn.Module] = []
         if config.qk_norm:
-            parts.append(NormedQueriesAndKeys(d_k, config.layer_norm_eps))
+            parts.append(QKNorm(d_k, config.layer_norm_eps))
         if not of_memory and config.relative_positions == "rope":
             parts.append(Rotary(d_k, config.rope_stretch, config.rope_factor))
         if not of_memory and config.relative_positions == "alibi":

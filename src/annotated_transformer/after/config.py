@@ -1,10 +1,11 @@
 """A configuration with parts that came after the paper, each by its name."""
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
 
-from annotated_transformer.config import TransformerConfig, refuse_other_names
+from annotated_transformer.config import LARGEST, TransformerConfig, refuse_other_names
 
 NormKind = Literal["layer", "rms"]
 Network = Literal["relu", "gelu", "swiglu", "experts"]
@@ -20,6 +21,15 @@ KINDS = {
     "rope_stretch": get_args(Stretch),
     "kernel": get_args(Kernel),
     "family": get_args(Family),
+}
+
+# What does something only where another field has this value.
+NEEDS: dict[str, tuple[str, str]] = {
+    "experts": ("network", "experts"),
+    "experts_used": ("network", "experts"),
+    "expert_balance": ("network", "experts"),
+    "rope_stretch": ("relative_positions", "rope"),
+    "rope_factor": ("relative_positions", "rope"),
 }
 
 
@@ -53,7 +63,7 @@ class LaterConfig(TransformerConfig):
             directions; "encoder-only" reads and cannot write (`families`).
 
     Raises:
-        ValueError: if a name is unknown or a number does not fit.
+        ValueError: if a name is unknown, a number does not fit, or a part would do nothing.
     """
 
     norm_kind: NormKind = "layer"
@@ -74,6 +84,10 @@ class LaterConfig(TransformerConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_other_names(self, KINDS)
+        self._refuse_what_would_do_nothing()
+        for name in ("experts", "num_key_value_heads", "window", "global_tokens"):
+            if (getattr(self, name) or 0) > LARGEST:
+                raise ValueError(f"{name} = {getattr(self, name)}: it must be at most {LARGEST:,}.")
         if self.attention != "scaled-dot-product":
             raise ValueError(
                 f'attention = "{self.attention}": later parts stand beside equation 1; leave it at '
@@ -94,8 +108,10 @@ class LaterConfig(TransformerConfig):
                 'kernel = "linear" has no scores for ALiBi to lower and no weights to drop: '
                 "take other relative_positions, and attention_dropout = 0."
             )
-        if self.rope_factor < 1:
-            raise ValueError(f"rope_factor = {self.rope_factor}: 1 or more is expected.")
+        if not 1 <= self.rope_factor < math.inf:  # NaN too
+            raise ValueError(
+                f"rope_factor = {self.rope_factor}: a number of 1 or more is expected."
+            )
         if self.num_key_value_heads is not None and not (
             self.num_key_value_heads > 0 and self.num_heads % self.num_key_value_heads == 0
         ):
@@ -109,7 +125,7 @@ class LaterConfig(TransformerConfig):
             )
         if not 0 <= self.expert_balance <= 1:
             raise ValueError(f"expert_balance = {self.expert_balance}: 0 to 1 is expected.")
-        if self.family != "encoder-decoder" and self.decoder_layers is not None:
+        if self.is_one_stack and self.decoder_layers is not None:
             raise ValueError(
                 f'family = "{self.family}" with decoder_layers = {self.decoder_layers}: there is '
                 "one stack, of num_layers."
@@ -119,14 +135,42 @@ class LaterConfig(TransformerConfig):
         if self.global_tokens < 0:
             raise ValueError(f"global_tokens = {self.global_tokens}: 0 or more is expected.")
 
+    def _refuse_what_would_do_nothing(self) -> None:
+        """Raise ValueError where a part is given of which the model would have nothing."""
+        for name, (field, value) in NEEDS.items():
+            if getattr(self, name) != LATER[name] and getattr(self, field) != value:
+                raise ValueError(
+                    f"{name} = {getattr(self, name)} does nothing: say {field} = {value} too."
+                )
+        if self.global_tokens and self.window is None:
+            raise ValueError(
+                f"global_tokens = {self.global_tokens} does nothing without a window: all "
+                "positions see all. Say how wide the window is."
+            )
+        if self.norm_kind != "layer" and self.norm == "none":
+            raise ValueError(f'norm_kind = "{self.norm_kind}" does nothing: there is no norm.')
+
+    @property
+    def is_one_stack(self) -> bool:
+        """Whether source and target stand in one row, of one stack."""
+        return self.family != "encoder-decoder"
+
     @property
     def heads_of_keys(self) -> int:
         """How many heads of keys and values there are."""
         return self.num_key_value_heads or self.num_heads
 
+    def cache_bytes(self, width: int = 2) -> int:
+        """Of the keys and values that a decoder keeps of one token, in all layers.
+
+        Args:
+            width: bytes of a number.
+        """
+        return self.depths[1] * self.heads_of_keys * sum(self.head_widths) * width
+
     def count_parameters(self) -> int:
         """As of the paper's model; of one stack its layers, without cross-attention."""
-        if self.family == "encoder-decoder":
+        if not self.is_one_stack:
             return super().count_parameters()
         tables = self.max_positions * self.d_model if self.positions == "learned" else 0
         norm = self.norm_parameters()
@@ -210,9 +254,12 @@ def read_parts(written: str) -> dict[str, Any]:
     for part in filter(None, written.split(",")):
         name, _, value = part.partition("=")
         if name not in LATER:
-            raise ValueError(f"the part {name!r} is not known. Known: {', '.join(LATER)}")
+            raise ValueError(f"the part {name!r} is not known. Known: {', '.join(LATER)}.")
+        if name in found:
+            raise ValueError(f"{name} is given twice: {written!r}. Say it once.")
         try:
             found[name] = _READERS.get(kinds[name], str)(value)
         except (KeyError, ValueError):
-            raise ValueError(f"{part!r}: {value!r} is no value of {name}") from None
+            expected = "yes or no" if kinds[name] is bool else "a number"
+            raise ValueError(f"{part!r}: {expected} is expected.") from None
     return found

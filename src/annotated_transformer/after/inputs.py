@@ -3,9 +3,10 @@
 Each part takes `AttentionInputs` and gives them back, so that any of them stand one behind the
 other.
 
-Where a query and a key stand is read off the mask, and so it is right in padded batches, in rows
-that several sentences share, and in a cache that holds the tokens of all hypotheses: **a key stands
-where it comes among those that a query may see**, and the queries' own keys are the last.
+Where a query and a key stand is read off the mask, and so their distance is right in padded
+batches, in rows that several sentences share, and in a cache that holds the tokens of all
+hypotheses: **keys that a query may see are counted, others are not**, and the queries' own keys are
+the last.
 """
 
 import math
@@ -36,13 +37,19 @@ class Places:
 
     @cached_property
     def of_keys(self) -> Tensor:
-        """Integers (batch or 1, 1, n_keys), from 0. What nobody may see stands anywhere."""
+        """Integers (batch or 1, 1, n_keys), from 0; of what nobody may see they mean nothing.
+
+        A text that is read at once has a query for every key, and a key counts if anybody sees it:
+        `a b . .` with padding behind stands at 0, 1. A cache holds the tokens of several
+        hypotheses, of which each query sees its own: `a b c b c` of two stands at 0, 1, 1, 2, 2.
+        """
         if self._mask is None:
             return torch.arange(self._n_keys, device=self._device)[None, None]
         shown = self._mask.expand(*self._mask.shape[:-1], self._n_keys)
         shown = shown.view(-1, 1, *shown.shape[-2:]) if shown.dim() < 4 else shown
+        if self._n_queries == self._n_keys:
+            return shown.any(-2).cumsum(-1) - 1
         rank = shown.cumsum(-1) - 1  # (batch, 1, n_queries or 1, n_keys)
-        # Padding may see several sentences of a row: for it a key comes later than for its own.
         return rank.masked_fill(~shown, self._n_keys).amin(-2)
 
     @property
@@ -154,7 +161,7 @@ def alibi_slopes(num_heads: int) -> Tensor:
     return torch.tensor(slopes + between[: num_heads - power])
 
 
-class NormedQueriesAndKeys(nn.Module):
+class QKNorm(nn.Module):
     """RMSNorm of each query and each key: scores cannot grow with their lengths.
 
     Source: Henry et al. (2020); with RMSNorm and gains, later models.

@@ -20,7 +20,8 @@ class KnownModel:
         config: its sizes and parts.
         context: the longest row that it was made for, in tokens; None where nothing bounds it.
         source: where the sizes are published: a key of the bibliography.
-        besides: learned numbers that our configuration does not know, by what they are.
+        besides: learned numbers that our configuration does not know, by what they are; below 0
+            what it counts and the model lacks.
         differs: what else it does that no count shows, "" if nothing.
     """
 
@@ -39,11 +40,19 @@ class KnownModel:
 
 def bert(num_layers: int, d_model: int, num_heads: int) -> tuple[LaterConfig, dict[str, int]]:
     """BERT's sizes, and what it learns besides."""
-    parts: dict[str, Any] = {
-        **{"family": "encoder-only", "network": "gelu", "attention_bias": True},
-        **{"positions": "learned", "max_positions": 512, "embedding_scale": False},
-    }
-    config = LaterConfig(30_522, d_model, 4 * d_model, num_heads, num_layers, **parts)
+    config = LaterConfig(
+        30_522,
+        d_model,
+        4 * d_model,
+        num_heads,
+        num_layers,
+        family="encoder-only",
+        network="gelu",
+        attention_bias=True,
+        positions="learned",
+        max_positions=512,
+        embedding_scale=False,
+    )
     besides = {
         "a vector for each of two segments": 2 * d_model,
         "a norm behind the embeddings": 2 * d_model,
@@ -54,19 +63,35 @@ def bert(num_layers: int, d_model: int, num_heads: int) -> tuple[LaterConfig, di
 
 def gpt(num_layers: int, d_model: int, num_heads: int, context: int) -> LaterConfig:
     """GPT-2 and GPT-3: pre-norm, GELU, learned positions."""
-    parts: dict[str, Any] = {
-        **{"family": "decoder-only", "norm": "pre", "network": "gelu", "attention_bias": True},
-        **{"positions": "learned", "max_positions": context, "embedding_scale": False},
-    }
-    return LaterConfig(50_257, d_model, 4 * d_model, num_heads, num_layers, **parts)
+    return LaterConfig(
+        50_257,
+        d_model,
+        4 * d_model,
+        num_heads,
+        num_layers,
+        family="decoder-only",
+        norm="pre",
+        network="gelu",
+        attention_bias=True,
+        positions="learned",
+        max_positions=context,
+        embedding_scale=False,
+    )
 
 
 def t5(num_layers: int, d_model: int, num_heads: int) -> tuple[LaterConfig, dict[str, int]]:
     """T5's sizes, and what it learns besides."""
-    parts: dict[str, Any] = {
-        **{"norm": "pre", "norm_kind": "rms", "positions": "none", "embedding_scale": False}
-    }
-    config = LaterConfig(32_128, d_model, 4 * d_model, num_heads, num_layers, **parts)
+    config = LaterConfig(
+        32_128,
+        d_model,
+        4 * d_model,
+        num_heads,
+        num_layers,
+        norm="pre",
+        norm_kind="rms",
+        positions="none",
+        embedding_scale=False,
+    )
     besides = {
         "a number for each of 32 distances, in every head of a stack": 2 * 32 * num_heads,
         "its networks have no biases": -2 * num_layers * 5 * d_model,
@@ -86,12 +111,23 @@ def llama(
         sizes: layers, d_model, heads, d_ff.
     """
     num_layers, d_model, num_heads, d_ff = sizes
-    parts: dict[str, Any] = {
-        **{"norm": "pre", "norm_kind": "rms", "network": "swiglu", "family": "decoder-only"},
-        **{"positions": "none", "relative_positions": "rope", "embedding_scale": False},
-        **{"tie_embeddings": False, "num_key_value_heads": num_key_value_heads},
-    }
-    return LaterConfig(vocab_size, d_model, d_ff, num_heads, num_layers, **{**parts, **changes})
+    return LaterConfig(
+        vocab_size,
+        d_model,
+        d_ff,
+        num_heads,
+        num_layers,
+        norm="pre",
+        norm_kind="rms",
+        network="swiglu",
+        family="decoder-only",
+        positions="none",
+        relative_positions="rope",
+        embedding_scale=False,
+        tie_embeddings=False,
+        num_key_value_heads=num_key_value_heads,
+        **changes,
+    )
 
 
 _BERT, _OF_BERT = bert(12, 768, 12)
@@ -102,19 +138,27 @@ KNOWN_MODELS = (
     KnownModel("GPT-2 XL", 2019, gpt(48, 1600, 25, 1024), 1024, "radford2019"),
     KnownModel("T5 base", 2019, _T5, None, "raffel2019", _OF_T5),
     KnownModel(
-        *("GPT-3", 2020, gpt(96, 12_288, 96, 2048), 2048, "brown2020"),
+        "GPT-3",
+        2020,
+        gpt(96, 12_288, 96, 2048),
+        2048,
+        "brown2020",
         differs="every other layer sees a window",
     ),
     KnownModel("LLaMA 7B", 2023, llama(32_000, (32, 4096, 32, 11_008)), 2048, "touvron2023llama"),
     KnownModel("Llama 2 70B", 2023, llama(32_000, (80, 8192, 64, 28_672), 8), 4096, "touvron2023"),
     KnownModel(
-        *("Mistral 7B", 2023),
+        "Mistral 7B",
+        2023,
         llama(32_000, (32, 4096, 32, 14_336), 8, window=4096),
-        *(8192, "jiang2023"),
+        8192,
+        "jiang2023",
     ),
     KnownModel(
-        *("Qwen3 8B", 2025),
+        "Qwen3 8B",
+        2025,
         llama(151_936, (36, 4096, 32, 12_288), 8, qk_norm=True),
-        *(40_960, "yang2025"),
+        40_960,
+        "yang2025",
     ),
 )

@@ -51,16 +51,17 @@ class Experts(nn.Module):
     be 1 and the router learn nothing (Fedus et al., 2021). As many operations a token as `used`
     networks take, whatever the number of all. Source: Shazeer et al. (2017).
 
-    Left alone, a router may send all tokens to the same few. With `balance`, each step of training
-    lifts what too few tokens went to and lowers what too many did: for the choice alone, not for
-    the weights (Wang et al., 2024).
+    Left alone, a router may send all tokens to the same few. With `balance`, each batch in training
+    raises the bias of an expert that too few tokens went to and lowers that of one with too many,
+    padding counted as a token. The bias acts on the choice alone, not on the weights (Wang et al.,
+    2024).
 
     Args:
         d_model: width of the input and of the output.
         d_ff: width in between, of each network.
         experts: how many there are.
         used: how many each token takes.
-        balance: by how much a score is lifted or lowered at each step of training.
+        balance: by how much a batch raises or lowers a bias.
     """
 
     def __init__(
@@ -70,17 +71,17 @@ class Experts(nn.Module):
         self.router = nn.Linear(d_model, experts, bias=False)
         self.networks = nn.ModuleList(FeedForward(d_model, d_ff) for _ in range(experts))
         self.used, self.balance = used, balance
-        self.lift: nn.Parameter | None = None
+        self.expert_bias: nn.Parameter | None = None
         if balance:  # kept with the weights, but no gradient moves it
-            self.lift = nn.Parameter(torch.zeros(experts), requires_grad=False)
+            self.expert_bias = nn.Parameter(torch.zeros(experts), requires_grad=False)
         self.load: Tensor | None = None  # (experts,): the share of choices, of the last call
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_model) -> (..., d_model)."""
         rows = x.flatten(0, -2)  # (tokens, d_model)
         scores = self.router(rows)  # (tokens, experts)
-        lifted = scores if self.lift is None else scores + self.lift
-        chosen = lifted.topk(self.used, dim=-1).indices  # (tokens, used)
+        biased = scores if self.expert_bias is None else scores + self.expert_bias
+        chosen = biased.topk(self.used, dim=-1).indices  # (tokens, used)
         if self.used == 1:
             shares = scores.softmax(-1).gather(-1, chosen)
         else:
@@ -92,7 +93,7 @@ class Experts(nn.Module):
             output = output.index_add(0, token, (share * network(rows[token])).to(x.dtype))
         counts = torch.bincount(chosen.flatten(), minlength=len(self.networks))
         self.load = counts / counts.sum()
-        if self.training and self.lift is not None:
+        if self.training and self.expert_bias is not None:
             with torch.no_grad():
-                self.lift.add_((counts.float().mean() - counts).sign(), alpha=self.balance)
+                self.expert_bias.add_((counts.float().mean() - counts).sign(), alpha=self.balance)
         return output.view_as(x)

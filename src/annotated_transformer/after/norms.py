@@ -24,4 +24,4 @@ class RMSNorm(nn.Module):
         wide = x.to(torch.promote_types(x.dtype, torch.float32))  # squares overflow in 16 bits
         mean_square = wide.square().mean(-1, keepdim=True)  # (..., 1)
         normal = wide / (mean_square + self.eps).sqrt()
-        return self.gamma * normal.to(x.dtype)
+        return (self.gamma * normal).to(x.dtype)

@@ -5,9 +5,11 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.optim import Muon  # from PyTorch 2.9 on
+from torch.optim import Muon
 
 from annotated_transformer.transformer import Transformer
+
+MEAN = {"momentum_buffer"}  # what Muon keeps of a matrix
 
 
 class MuonAndAdam(torch.optim.Optimizer):
@@ -38,6 +40,8 @@ class MuonAndAdam(torch.optim.Optimizer):
         self.param_groups = [group for part in self.parts for group in part.param_groups]
         for part in self.parts:
             part.state = self.state
+        for group in self.parts[0].param_groups:
+            group["keeps"] = MEAN
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Let each take its step, on the same gradients."""

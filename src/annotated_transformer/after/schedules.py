@@ -37,5 +37,4 @@ class LaterSchedule:
         rising = min(1.0, max(step, 1) / self.warmup)
         if self.shape == "cosine":
             return self.peak * rising * (1 + math.cos(math.pi * progress)) / 2
-        falling = min(1.0, (1 - progress) / self.decay) if self.decay else 1.0
-        return self.peak * rising * max(0.0, falling)
+        return self.peak * rising * min(1.0, max(0.0, (1 - progress) / self.decay))

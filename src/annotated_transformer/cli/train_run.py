@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from annotated_transformer.after.config import LATER, kind_of, read_parts
+from annotated_transformer.after.config import LATER, LaterConfig, kind_of, read_parts
 from annotated_transformer.cli.train import DEFAULT_DATA, DEFAULT_EPOCHS
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import (
@@ -182,7 +182,8 @@ def configure(
         changes = {key: asked[key] for key in MODEL_OPTIONS if key in asked}
         later = read_parts(asked.get("later", ""))
         kind, changes = kind_of(later), changes | later
-        refuse_what_cannot_fit(kind.preset(preset, 4, **changes), device)
+        config = RunConfig(kind.preset(preset, 4, **changes), training, {})
+        refuse_what_cannot_fit(config.model, device)
     except ValueError as error:
         raise CallError(str(error)) from error
     return training, partial(kind.preset, preset, **changes)
@@ -241,13 +242,14 @@ def _refuse_what_has_no_position(
     """Raises CallError if a pair is longer than a learned table of positions."""
     if model.positions != "learned":
         return
+    of_a_row = sum if isinstance(model, LaterConfig) and model.is_one_stack else max
     for index, lengths in zip(encoded.indices, encoded.lengths, strict=True):
-        if max(lengths) > model.max_positions:
+        if of_a_row(lengths) > model.max_positions:
             way_out = f"--max-length {model.max_positions}" if name == "training" else "shorten it"
             raise CallError(
-                f"line {index + 1} of the {name} sentences has {max(lengths):,} tokens, and the "
-                f"learned table of positions ends at {model.max_positions:,}: {way_out}, or use "
-                "--positions sinusoidal."
+                f"line {index + 1} of the {name} sentences has {of_a_row(lengths):,} tokens, and "
+                f"the learned table of positions ends at {model.max_positions:,}: {way_out}, or "
+                "use --positions sinusoidal."
             )
 
 

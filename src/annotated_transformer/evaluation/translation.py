@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from annotated_transformer.after.families import OneStack
 from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 from annotated_transformer.data import Vocabulary, collate, token_batches
 from annotated_transformer.decoding import NO_NUMBER, beam_search
@@ -156,7 +157,16 @@ def nbest_translations(
 def cross_attention(
     model: Transformer, vocabulary: Vocabulary, sentence: str, translation: Translation
 ) -> CrossAttention:
-    """The cross-attention weights of a translation, given its source; without dropout."""
+    """The cross-attention weights of a translation, given its source; without dropout.
+
+    Raises:
+        CallError: if the model has none.
+    """
+    if isinstance(model, OneStack):
+        raise CallError(
+            f"family = {model.config.family} has no cross-attention: its translation sees the "
+            "source by self-attention. Leave --attention out, or take a model of two stacks."
+        )
     [source] = source_ids(vocabulary, [sentence])
     with evaluation_mode(model), recording_attention(model) as recorded:
         model(
@@ -216,9 +226,12 @@ def refusal(
 
 def longest_source(model: Transformer, max_extra: int = MAX_EXTRA) -> int:
     """How many tokens a source may have: a learned table of positions ends, and memory does."""
-    if model.config.positions == "learned":
-        return max(0, min(LONGEST_SOURCE, model.config.max_positions - max_extra))
-    return LONGEST_SOURCE
+    if model.config.positions != "learned":
+        return LONGEST_SOURCE
+    room = model.config.max_positions - max_extra
+    if isinstance(model, OneStack):  # a row holds the source and, as long, its translation
+        room //= 2
+    return max(0, min(LONGEST_SOURCE, room))
 
 
 def check_room(model: Transformer, max_extra: int) -> None:

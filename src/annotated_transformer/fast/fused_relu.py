@@ -15,9 +15,9 @@ from annotated_transformer.feed_forward import FeedForward
 
 
 def use_fused_relu(model: nn.Module) -> None:
-    """Let every feed-forward network of the model compute its inner layer by `linear_relu`."""
+    """Let every network of equation 2 compute its inner layer by `linear_relu`."""
     for module in model.modules():
-        if isinstance(module, FeedForward):
+        if type(module) is FeedForward:  # a GELU network is one too, and is not meant
             setattr(module, "hidden", partial(linear_relu, module.inner))  # noqa: B010  (mypy)
 
 

@@ -11,7 +11,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from annotated_transformer.after.build import build_transformer
-from annotated_transformer.after.config import config_from_dict, kind_of
+from annotated_transformer.after.config import LaterConfig, config_from_dict, kind_of
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.errors import CallError, WorkError
@@ -41,11 +41,34 @@ class RunConfig:
         model: the model.
         training: the recipe.
         data: plain data: name, languages, number of pairs and checksum of each split, origin.
+
+    Raises:
+        ValueError: if such a model cannot be trained so.
     """
 
     model: TransformerConfig
     training: TrainingConfig
     data: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        model = self.model
+        if not isinstance(model, LaterConfig):
+            return
+        if model.family == "encoder-only":
+            raise ValueError(
+                "family = encoder-only reads a text and writes none, and a run learns to translate:"
+                " take another family."
+            )
+        if self.training.share_rows and model.is_one_stack:
+            raise ValueError(
+                f"share_rows puts several sentences into a row, and family = {model.family} has "
+                "source and target of one sentence there: leave one of the two out."
+            )
+        if self.training.share_rows and model.global_tokens:
+            raise ValueError(
+                "share_rows puts several sentences into a row, and global_tokens are the first of "
+                "a row, not of a sentence: leave one of the two out."
+            )
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,16 @@ class TrainingConfig:
                 raise ValueError(
                     f"{name} = {getattr(self, name)}: {' or '.join(choices)} is expected."
                 )
+        if self.schedule == "cosine" and self.decay:
+            raise ValueError(
+                f"decay = {self.decay} does nothing where schedule = cosine, which falls to zero "
+                "by itself: leave it at 0."
+            )
+        if self.schedule == "plateau" and not self.decay:
+            raise ValueError(
+                "schedule = plateau with decay = 0 would never fall: say over which last share of "
+                "the run, as decay = 0.2."
+            )
         if self.batch_tokens is not None and self.batch_tokens < self.max_tokens:
             raise ValueError(
                 f"batch_tokens = {self.batch_tokens} a step is less than the max_tokens = "

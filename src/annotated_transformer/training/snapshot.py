@@ -14,7 +14,6 @@ from annotated_transformer.training.run_files import checked, damaged
 from annotated_transformer.transformer import Transformer
 
 MOMENTS = {"step", "exp_avg", "exp_avg_sq"}  # what Adam keeps of a weight
-MEAN = {"momentum_buffer"}  # what Muon keeps
 
 
 @dataclass
@@ -100,7 +99,7 @@ def restore_snapshot(
         moments.setdefault(weight, {})[key] = tensor
     parameters = dict(model.named_parameters())
     kept = {
-        id(weight): MEAN if "ns_steps" in group else MOMENTS  # steps of Muon's iteration
+        id(weight): group.get("keeps", MOMENTS)
         for group in optimizer.param_groups
         for weight in group["params"]
     }

@@ -16,7 +16,8 @@ import numpy as np
 import torch
 
 from annotated_transformer.after.build import build_transformer
-from annotated_transformer.after.families import OneStack
+from annotated_transformer.after.config import LaterConfig
+from annotated_transformer.after.optimizers import MuonAndAdam
 from annotated_transformer.after.schedules import LaterSchedule
 from annotated_transformer.data import EncodedSplit
 from annotated_transformer.errors import CallError, WorkError
@@ -73,11 +74,6 @@ def build_model(config: RunConfig, device: torch.device) -> Transformer:
     model = build_transformer(config.model).to(device)
     if config.training.init_gain != 1:
         shrink_branches(model, config.training.init_gain)
-    if config.training.share_rows and isinstance(model, OneStack):
-        raise CallError(
-            "--share-rows puts several sentences into a row, and family = decoder-only or prefix "
-            "has source and target of one sentence there: leave one of the two out."
-        )
     if config.training.precision == "bf16" or config.training.share_rows:
         use_fast_paths(model)
     if config.training.byte_dropout:
@@ -88,11 +84,7 @@ def build_model(config: RunConfig, device: torch.device) -> Transformer:
 
 
 def build_optimizer(model: Transformer, settings: TrainingConfig) -> torch.optim.Optimizer:
-    """Adam as in section 5.3; AdamW, which also shrinks every matrix, or Muon, if settings say so.
-
-    Raises:
-        CallError: if this PyTorch has no Muon.
-    """
+    """Adam as in section 5.3; AdamW, which also shrinks every matrix, or Muon, if it is asked."""
     adam: dict[str, Any] = {
         "lr": 0.0,
         "betas": settings.betas,
@@ -100,13 +92,6 @@ def build_optimizer(model: Transformer, settings: TrainingConfig) -> torch.optim
         "fused": True,
     }
     if settings.optimizer == "muon":
-        try:
-            from annotated_transformer.after.optimizers import MuonAndAdam
-        except ImportError as error:
-            raise CallError(
-                f"PyTorch has Muon from 2.9 on, and this is {torch.__version__}: install a newer "
-                "one, or train with --optimizer adam."
-            ) from error
         return MuonAndAdam(model, settings.weight_decay, **adam)
     if not settings.weight_decay:
         return torch.optim.Adam(model.parameters(), **adam)
@@ -174,6 +159,15 @@ class Trainer:
                 f"{self.settings.accumulate} x {self.settings.max_tokens} tokens: begin a run with "
                 f"--batch-tokens {workers.size * self.settings.max_tokens} or more, or with fewer "
                 "--max-tokens."
+            )
+        if (
+            workers.size > 1
+            and isinstance(config.model, LaterConfig)
+            and config.model.expert_balance
+        ):
+            raise CallError(
+                "expert_balance counts the tokens of one process, and here are "
+                f"{workers.size}: train in one process, or with expert_balance = 0."
             )
         self.model = build_model(config, device)
         self.optimizer = build_optimizer(self.model, self.settings)

@@ -69,9 +69,10 @@ RMS_NORM = Exercise(
     explanation=(
         "Layer normalisation makes a vector free of its mean and of its size. RMSNorm keeps only "
         "the second: it divides by the root mean square, so that a vector of numbers near 1 comes "
-        "out whatever the scale of x. That saves the mean, the bias and a pass over the data, and "
-        "trains about as well. A vector with a mean of its own keeps it: add 5 to every component "
-        "and the result changes, which layer normalisation would not notice."
+        "out whatever the scale of x. That saves the mean and the shift, which is time only where "
+        "one kernel does it, and trains about as well. A vector with a mean of its own keeps it: "
+        "add 5 to every component and the result changes, which layer normalisation would not "
+        "notice."
     ),
     cases=(
         drawn(

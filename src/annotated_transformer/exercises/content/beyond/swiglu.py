@@ -68,10 +68,10 @@ SWIGLU = Exercise(
     explanation=(
         "The paper's layer decides by ReLU alone which hidden numbers pass. Here a second "
         "projection decides: SiLU(x w_gate) scales each number of x w_up. Three matrices instead "
-        "of two would be half as many weights again, so models with SwiGLU usually take d_ff = "
-        "8/3 d instead of 4 d. Which branch is activated matters as soon as weights are shared "
-        "or loaded: with the branches exchanged a trained model computes nonsense, and nothing "
-        "raises an error."
+        "of two would be half as many weights again; d_ff = 8/3 d in place of 4 d keeps their "
+        "number. LLaMA 7B takes 2.7 d, Llama 2 70B and Mistral 7B 3.5 d. Which branch is "
+        "activated matters as soon as weights are shared or loaded: with the branches exchanged a "
+        "trained model computes nonsense, and nothing raises an error."
     ),
     cases=(
         drawn(
