@@ -58,6 +58,7 @@ ROOMS = {
     "fast",
     "figures",
     "interview",
+    "museum",
     "sharing",
     "shipped",
     "standin",

@@ -21,6 +21,8 @@ COMMANDS = {  # by their names, in the order of --help
     "train": "train a model; Ctrl-C saves, --resume goes on",
     "ablate": "train and record the rows of a plan; Ctrl-C saves, the same call goes on",
     "average": "make model.safetensors the mean of the last checkpoints",
+    "diagnose": "ask a run what betrays a bug that raises no error",
+    "museum": "bugs that run without an error, each trained on purpose",
     "export": "a trained model as one folder to hand on",
     "benchmark": "this package beside others, on this machine",
     "translate": "translate sentences, a file, or standard input line by line",

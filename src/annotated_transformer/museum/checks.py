@@ -1,0 +1,440 @@
+"""What to ask of a model and the code around it: each check is a measurement that betrays a bug.
+
+None of them knows which bug it is about to meet. They begin with what other steps are made of, so
+that the first that fails names the cause and not what follows from it.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from annotated_transformer.after.config import LaterConfig
+from annotated_transformer.attention import MultiHeadAttention
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import Split, Vocabulary
+from annotated_transformer.data.batching import collate
+from annotated_transformer.decoding.incremental import PrefixDecoder
+from annotated_transformer.evaluation.scoring import cased_bleu
+from annotated_transformer.museum.recipe import Recipe
+from annotated_transformer.positional import sinusoidal_encoding
+from annotated_transformer.residual import LayerNorm, ResidualConnection
+from annotated_transformer.transformer import Transformer, evaluation_mode
+
+SAME = 1e-4  # two ways to the same number in single precision
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a training wrote down.
+
+    Attributes:
+        steps: at which it did, counted from 1.
+        losses: in nats per token; none where they are of another kind.
+        rates: of learning.
+    """
+
+    steps: Sequence[int]
+    losses: Sequence[float]
+    rates: Sequence[float]
+
+
+@dataclass(frozen=True)
+class System:
+    """What is asked.
+
+    Attributes:
+        model: trained.
+        recipe: the code around it, from text to score.
+        config: what the model is said to be.
+        vocabulary: of its training.
+        pairs: sentences that it has learned from.
+        log: of its training; None where nobody kept it.
+        rate: which rate each step should have had; None where nobody knows.
+    """
+
+    model: Transformer
+    recipe: Recipe
+    config: TransformerConfig
+    vocabulary: Vocabulary
+    pairs: Split
+    log: Log | None = None
+    rate: Callable[[int], float] | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has found.
+
+    Attributes:
+        bug: its name, "" if all is well.
+        says: what was measured.
+    """
+
+    bug: str
+    says: str
+
+
+Module = TypeVar("Module", bound=nn.Module)
+FINE = ""
+Check = Callable[[System], Finding]
+
+
+def apart(one: Tensor, other: Tensor) -> float:
+    """The largest difference."""
+    return float((one.detach() - other.detach()).abs().max())
+
+
+def words(system: System, sentences: int = 2, n: int = 9) -> Tensor:
+    """Tokens without meaning, none of them a sign, (sentences, n)."""
+    drawn = torch.Generator().manual_seed(0)
+    signs = 1 + max(system.config.pad_id, system.config.bos_id, system.config.eos_id)
+    return torch.randint(signs, system.config.vocab_size, (sentences, n), generator=drawn)
+
+
+def numbers(*shape: int) -> Tensor:
+    """Standard normal numbers, the same each time."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
+
+
+@contextmanager
+def asked(system: System) -> Iterator[Transformer]:
+    """The model as it is asked."""
+    with evaluation_mode(system.model), torch.no_grad():
+        yield system.model
+
+
+# --- inside the layers ----------------------------------------------------------------------------
+
+
+def equation_1(system: System) -> Finding:
+    """Each attention against PyTorch's own, on queries, keys and values without meaning."""
+    if system.config.attention != "scaled-dot-product" or isinstance(system.config, LaterConfig):
+        return Finding(FINE, "not asked: another attention is meant")
+    with asked(system) as model:
+        for attention in modules(model, MultiHeadAttention):
+            d_k = attention.query_projection.out_features // attention.num_heads
+            q, k, v = 2 * numbers(3, 2, attention.num_heads, 7, d_k)
+            mask = torch.ones(7, 7, dtype=torch.bool).tril()
+            ours = attention.attend(q, k, v, mask)
+            theirs = [
+                functional.scaled_dot_product_attention(q, k, v, mask, scale=scale)
+                for scale in (d_k**-0.5, 1.0, 1 / d_k)
+            ]
+            scores = (q @ k.transpose(-2, -1) / math.sqrt(d_k)).masked_fill(~mask, -math.inf)
+            theirs.append(scores.softmax(-2) @ v)
+            names = (FINE, "no-scale", "scaled-twice", "softmax-over-queries")
+            gaps = [apart(ours, other) for other in theirs]
+            if gaps[0] > SAME:
+                nearest = gaps.index(min(gaps))
+                bug = names[nearest] if gaps[nearest] < SAME else "attention-of-its-own"
+                return Finding(bug, f"attention is {gaps[0]:.2g} from equation 1")
+    return Finding(FINE, "attention is equation 1")
+
+
+def heads(system: System) -> Finding:
+    """Each multi-head attention against PyTorch's, with the same weights."""
+    config = system.config
+    if config.attention != "scaled-dot-product" or isinstance(config, LaterConfig):
+        return Finding(FINE, "not asked: another attention is meant")
+    if config.attention_bias or config.head_widths != (config.d_model // config.num_heads,) * 2:
+        return Finding(FINE, "not asked: PyTorch's has no biases of this kind, or no such widths")
+    with asked(system) as model:
+        for ours in modules(model, MultiHeadAttention):
+            theirs = nn.MultiheadAttention(
+                config.d_model, config.num_heads, bias=False, batch_first=True
+            )
+            projections = (ours.query_projection, ours.key_projection, ours.value_projection)
+            theirs.in_proj_weight.copy_(torch.cat([one.weight for one in projections]))
+            theirs.out_proj.weight.copy_(ours.output_projection.weight)
+            x = numbers(2, 7, config.d_model)
+            gap = apart(ours(x, x, x), theirs(x, x, x, need_weights=False)[0])
+            if gap > SAME:
+                return Finding("heads-viewed", f"{gap:.2g} from PyTorch's with the same weights")
+    return Finding(FINE, "heads are split as PyTorch splits them")
+
+
+def norms(system: System) -> Finding:
+    """Each norm against PyTorch's."""
+    with asked(system) as model:
+        for norm in modules(model, LayerNorm):
+            x = 3 * numbers(2, 7, len(norm.gamma)) + 1
+            theirs = functional.layer_norm(x, norm.gamma.shape, norm.gamma, norm.beta, norm.eps)
+            if (gap := apart(norm(x), theirs)) > SAME:
+                return Finding("norm-over-positions", f"{gap:.2g} from PyTorch's LayerNorm")
+    return Finding(FINE, "norms are over the features")
+
+
+def residuals(system: System) -> Finding:
+    """Around a sub-layer that gives nothing, what enters has to come through."""
+    if not system.config.residual:
+        return Finding(FINE, "not asked: no residual connections are meant")
+    with asked(system) as model:
+        for wrapped in modules(model, ResidualConnection):
+            x = numbers(2, 7, system.config.d_model)
+            through = wrapped(x, torch.zeros_like)
+            wanted = x if wrapped.norm_comes_first else wrapped.norm(x)
+            if apart(through, wanted) > SAME:
+                return Finding("residual-lost", "what enters a sub-layer does not come through")
+    return Finding(FINE, "what enters a sub-layer comes through")
+
+
+def embeddings(system: System) -> Finding:
+    """Each side's embedding against sqrt(d_model) times the table, plus the sinusoids."""
+    if system.config.positions != "sinusoidal":
+        return Finding(FINE, "not asked: positions are learned, or said to be none")
+    lacks = {}
+    with asked(system) as model:
+        tokens = words(system)
+        sinusoids = sinusoidal_encoding(tokens.size(1), system.config.d_model)
+        wanted = math.sqrt(system.config.d_model) if system.config.embedding_scale else 1.0
+        for side, embedding in (
+            ("source", model.source_embedding),
+            ("target", model.target_embedding),
+        ):
+            found, plain = embedding(tokens), embedding.table(tokens)
+            if apart(found, wanted * plain + sinusoids) < SAME:
+                continue
+            lacks[side] = "positions" if apart(found, wanted * plain) < SAME else "scale"
+    if not lacks:
+        return Finding(FINE, "tokens are scaled, and positions added, on both sides")
+    says = " and ".join(f"the {side} lacks its {what}" for side, what in lacks.items())
+    if "scale" in lacks.values():
+        return Finding("scale-on-one-side", says)
+    return Finding("no-positions" if len(lacks) == 2 else "positions-too-late", says)
+
+
+def ties(system: System) -> Finding:
+    """Whether one matrix is in three places, if it is said to be."""
+    if not system.config.tie_embeddings:
+        return Finding(FINE, "not asked: three matrices are meant")
+    table = system.model.source_embedding.table.weight
+    gap = apart(table, system.model.projection.weight)
+    if gap > 0:
+        return Finding("tied-by-value", f"projection and embedding are {gap:.2g} apart")
+    return Finding(FINE, "one matrix serves as embedding and projection")
+
+
+# --- what may be seen -----------------------------------------------------------------------------
+
+
+def future(system: System) -> Finding:
+    """Another token further on must not change what is said here."""
+    src, tgt = words(system), words(system, n=10)
+    tgt[:, 0] = system.config.bos_id
+    read, labels = system.recipe.read_and_labels(tgt)
+    answers = torch.equal(read, labels)
+    with asked(system) as model:
+        before = model(src, read)
+        moved = []
+        for ahead in (1, 3):
+            changed = read.clone()
+            changed[:, 4 + ahead :] = words(system, n=read.size(1) - 4 - ahead).flip(0)
+            moved.append(apart(model(src, changed)[:, :5], before[:, :5]))
+    if answers:
+        return Finding("no-shift-no-mask", "the decoder reads the token that it has to say")
+    if moved[1] > SAME:
+        return Finding("no-causal-mask", f"a token three ahead moves logits by {moved[1]:.2g}")
+    if moved[0] > SAME:
+        return Finding("mask-off-by-one", f"the next token moves logits by {moved[0]:.2g}")
+    return Finding(FINE, "no token ahead moves a logit")
+
+
+def padding(system: System) -> Finding:
+    """A sentence has to come out the same alone and beside a longer one."""
+    src, tgt = words(system, 1), words(system, 1)
+    with asked(system) as model:
+        alone = model(src, tgt)
+        filled = functional.pad(src, (0, 6), value=system.config.pad_id)
+        gap = apart(model(filled, tgt), alone)
+    if gap > SAME:
+        return Finding("pads-attended", f"padding behind the source moves logits by {gap:.2g}")
+    return Finding(FINE, "padding moves no logit")
+
+
+def loss_on_padding(system: System) -> Finding:
+    """More padding must not change the loss, whatever is said there."""
+    labels = words(system)
+    logits = numbers(*labels.shape, system.config.vocab_size)
+    loss = system.recipe.loss
+    longer = functional.pad(labels, (0, 5), value=system.config.pad_id)
+    flat, sure = torch.zeros(2, 5, logits.size(-1)), torch.zeros(2, 5, logits.size(-1))
+    sure[..., system.config.pad_id] = 9.0
+    of_flat, of_sure = (float(loss(torch.cat([logits, x], 1), longer)) for x in (flat, sure))
+    gap = max(abs(of_flat - float(loss(logits, labels))), abs(of_flat - of_sure))
+    if gap < SAME:
+        return Finding(FINE, "padding has no part in the loss")
+    says = f"padding moves the loss by {gap:.2g}"
+    return Finding("pads-in-loss" if of_sure < of_flat else "pads-smoothed", says)
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def targets(system: System) -> Finding:
+    """Each target has to be its sentence again, between the two signs."""
+    encoded = system.recipe.ids(system.pairs, system.vocabulary)
+    config = system.config
+    for ids, text in zip(encoded.target, system.pairs.target, strict=True):
+        if ids[0] != config.bos_id:
+            return Finding("no-bos", "a target does not begin with the start sign")
+        if ids[-1] != config.eos_id:
+            return Finding("no-eos", "a target does not end with the end sign")
+        if (kept := system.vocabulary.decode(list(ids))) != text:
+            return Finding("truncated-targets", f"of a target only this is left: {kept!r}")
+    return Finding(FINE, "targets are whole, between start and end sign")
+
+
+# --- a step ---------------------------------------------------------------------------------------
+
+
+def modes(system: System) -> Finding:
+    """Asked twice, a model says the same; learning twice from the same, it does not."""
+    src, tgt = words(system), words(system)
+    was_training = system.model.training
+    with asked(system) as model:
+        if (gap := apart(model(src, tgt), model(src, tgt))) > SAME:
+            return Finding("dropout-when-asked", f"asked twice, logits differ by {gap:.2g}")
+        system.recipe.learning(model)
+        same = apart(model(src, tgt), model(src, tgt)) == 0
+        model.train(was_training)
+    if same and system.config.dropout:
+        return Finding("no-dropout", "learning twice from a batch, nothing is dropped")
+    return Finding(FINE, "dropout is on while it learns, and off when it is asked")
+
+
+def gradients(system: System) -> Finding:
+    """A gradient has to be gone after its step, and be the same in parts as in one."""
+    model, recipe = system.model, system.recipe
+    weights = list(model.parameters())
+    src, tgt = words(system, 6), words(system, 6, 8)
+    tgt[:5, 3:] = system.config.pad_id  # five short sentences and a long one
+    whole, parts = [(src, tgt)], [(src[:5], tgt[:5]), (src[5:], tgt[5:])]
+
+    def gradient_of(batches: list[tuple[Tensor, Tensor]]) -> Tensor:
+        with evaluation_mode(model):
+            recipe.gradient(recipe, model, batches)
+        return torch.cat([w.grad.flatten() for w in weights if w.grad is not None])
+
+    model.zero_grad()
+    in_one = gradient_of(whole).clone()
+    recipe.clear(torch.optim.SGD(weights))
+    again = gradient_of(whole).clone()
+    model.zero_grad()
+    in_parts = gradient_of(parts).clone()
+    model.zero_grad()
+    if (gap := apart(again, in_one)) > SAME:
+        return Finding("gradient-kept", f"the next step's gradient is off by {gap:.2g}")
+    if (gap := apart(in_parts, in_one)) > SAME:
+        return Finding("mean-of-means", f"in two parts the gradient is off by {gap:.2g}")
+    return Finding(FINE, "gradients are cleared, and add up over parts")
+
+
+def rates(system: System) -> Finding:
+    """The rates that were written down against those that were meant."""
+    if system.log is None or system.rate is None:
+        return Finding(FINE, "not asked: no rates were written down")
+    found = system.log.rates
+    meant = [system.rate(step) for step in system.log.steps]
+    off = max(abs(one - other) for one, other in zip(found, meant, strict=True))
+    if off < 1e-3 * max(meant):
+        return Finding(FINE, "the rate followed its schedule")
+    still = max(found) - min(found) < 1e-9
+    bug = "rate-never-stepped" if still else "rate-stepped-twice"
+    return Finding(bug, f"the rate was off by {off:.2g}, of a peak of {max(meant):.2g}")
+
+
+# --- afterwards -----------------------------------------------------------------------------------
+
+
+def kept_weights(system: System) -> Finding:
+    """What was learned has to be there still: the loss of the last steps, asked again."""
+    if system.log is None or not system.log.losses:
+        return Finding(FINE, "not asked: no losses of this kind were written down")
+    noted = sum(system.log.losses[-20:]) / len(system.log.losses[-20:])
+
+    def loss_with(vocabulary: Vocabulary) -> float:
+        encoded = system.recipe.ids(system.pairs, vocabulary)
+        src, tgt = (
+            collate([list(ids) for ids in rows], system.config.pad_id)
+            for rows in (encoded.source, encoded.target)
+        )
+        with asked(system) as model:
+            return float(system.recipe.loss_of(model, src, tgt))
+
+    as_asked = loss_with(system.recipe.known(system.vocabulary))
+    says = f"the loss was {noted:.2f} at the end of training and is {as_asked:.2f} on such pairs"
+    if as_asked < noted + 0.5:
+        return Finding(FINE, says)
+    if loss_with(system.vocabulary) < noted + 0.5:
+        return Finding("vocabulary-of-another-run", f"{says}; with its own vocabulary not")
+    return Finding("average-of-strangers", says)
+
+
+def cache(system: System) -> Finding:
+    """The decoder of the search against one without a cache, and after a change of ranks."""
+    src = words(system)
+    prefixes = words(system, 4, 3).view(2, 2, 3)
+    prefixes[..., 0] = system.config.bos_id
+    swap, all_of_them = torch.tensor([[1, 0], [1, 0]]), torch.arange(2)
+    with asked(system) as model:
+        plain, ours = PrefixDecoder(model, src, 2), system.recipe.decoder(model, src, 2)
+        for length in (1, 2, 3):
+            so_far = prefixes[..., :length]
+            gap = apart(ours.next_logits(so_far), plain.next_logits(so_far))
+            if gap > SAME:
+                says = f"with the cache logits are off by {gap:.2g} at token {length}"
+                return Finding("positions-lost-in-decoding", says)
+        ours.select(all_of_them, swap)
+        plain.select(all_of_them, swap)
+        swapped = torch.cat([prefixes.flip(1), words(system, 4, 1).view(2, 2, 1)], dim=-1)
+        gap = apart(ours.next_logits(swapped), plain.next_logits(swapped))
+    if gap > SAME:
+        return Finding(
+            "cache-not-reordered", f"after a change of ranks logits are off by {gap:.2g}"
+        )
+    return Finding(FINE, "the search's decoder says what one without a cache says")
+
+
+def references(system: System) -> Finding:
+    """Other references must not change what is written."""
+    src = words(system)
+    tgt = words(system, n=8)
+    tgt[:, 0], tgt[:, -1] = system.config.bos_id, system.config.eos_id
+    other = tgt.clone()
+    other[:, 1:-1] = other[:, 1:-1].flip(0)
+    write, model = system.recipe.write, system.model
+    if torch.equal(write(system.recipe, model, src, tgt), write(system.recipe, model, src, other)):
+        return Finding(FINE, "what is written does not depend on the references")
+    return Finding("scored-with-the-references", "other references change what is written")
+
+
+def score(system: System) -> Finding:
+    """The score against sacreBLEU's on text as it is."""
+    said, wanted = ["der Hund schläft im Garten , ja !"], ["Der Hund schläft im Garten, ja!"]
+    ours, theirs = system.recipe.score(said, wanted).value, cased_bleu(said, wanted).value
+    if abs(ours - theirs) < 0.01:
+        return Finding(FINE, "the score is sacreBLEU's, of text as it is")
+    return Finding("scored-in-pieces", f"{ours:.1f} where sacreBLEU gives {theirs:.1f}")
+
+
+CHECKS: tuple[Check, ...] = (
+    *(modes, equation_1, heads, norms, residuals, embeddings, ties),
+    *(future, padding, loss_on_padding, targets, gradients, rates),
+    *(kept_weights, cache, references, score),
+)
+
+
+def modules(model: nn.Module, kind: type[Module]) -> Iterator[Module]:
+    """Every module of a kind."""
+    return (module for module in model.modules() if isinstance(module, kind))
+
+
+def diagnose(system: System) -> list[Finding]:
+    """What every check finds, in their order; the first bug is the cause, if there is one."""
+    return [check(system) for check in CHECKS]

@@ -1,0 +1,200 @@
+"""One exhibit: a bug trained, asked and examined, and what was recorded of it."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.data import Split
+from annotated_transformer.data.grammar.corpus import TRAVELLING_SENTENCE
+from annotated_transformer.errors import CallError
+from annotated_transformer.evaluation.scoring import cased_bleu, exact_match
+from annotated_transformer.museum import recipe as right
+from annotated_transformer.museum.bugs import BUGS, Bug
+from annotated_transformer.museum.checks import Log, System, diagnose
+from annotated_transformer.museum.recipe import CONFIG, Recipe, Trained, Weights
+from annotated_transformer.training.checkpoints import load_tensors, save_tensors
+from annotated_transformer.transformer import Transformer, evaluation_mode
+
+RECORDS = Path(__file__).resolve().parent / "recorded"
+RIGHT = Bug("right", "Nothing", "all is well", trains=True)
+EVERY, ASKED, AT_ONCE = 50, 200, 50  # steps a point of the curve; sentences; sentences a batch
+FORMAT = "annotated-transformer museum 1"
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """What one training with a bug came to.
+
+    Attributes:
+        bug: its name; "right" for none.
+        seed: of the training.
+        steps: how many.
+        curve: the mean loss of each `EVERY` steps, in nats per token, as its own code counts it.
+        loss: of validation pairs, likewise.
+        accuracy: share of their tokens that are the best one, each after the true beginning.
+        score: of the translations, as its own code scores.
+        bleu: of the same translations, cased.
+        exact: percentage of translations that are their reference.
+        length_ratio: tokens written over tokens of the references.
+        empty: percentage of translations without a word.
+        travelling: what becomes of the travelling sentence.
+        named: the bug that `diagnose` names; "" if it has no complaint.
+        says: the measurement that betrayed it.
+        cpu_seconds: of the training.
+    """
+
+    bug: str
+    seed: int
+    steps: int
+    curve: list[float]
+    loss: float
+    accuracy: float
+    score: float
+    bleu: float
+    exact: float
+    length_ratio: float
+    empty: float
+    travelling: str
+    named: str
+    says: str
+    cpu_seconds: float
+
+
+def bug_named(name: str) -> Bug:
+    """The bug of a name; "right" is none. Raises CallError if there is no such bug."""
+    for bug in (RIGHT, *BUGS):
+        if bug.name == name:
+            return bug
+    raise CallError(f"the museum has no {name!r}; it has {', '.join(bug.name for bug in BUGS)}.")
+
+
+def make(
+    bug: Bug, seed: int, work: Path, steps: int = right.STEPS, progress: Progress = lambda _: None
+) -> Exhibit:
+    """Train with a bug, ask, and examine.
+
+    Args:
+        work: a folder for the weights of right runs, which several bugs share.
+        steps: of the training.
+        progress: is told each step.
+    """
+    began = time.process_time()
+
+    def stranger() -> Weights:
+        return right_run(seed + 1, work, steps, progress).model.state_dict()
+
+    if bug.trains:
+        trained = right.train(bug.recipe, seed, stranger, steps, progress)
+        if bug is RIGHT:
+            keep(trained, kept(seed, work, steps))
+    else:
+        trained = right_run(seed, work, steps, progress)
+        weights = bug.recipe.keep(trained.model.state_dict(), stranger)
+        trained.model = bug.recipe.build(CONFIG)
+        trained.model.load_state_dict(weights)
+    seconds = time.process_time() - began
+    return examine(bug, seed, trained, seconds)
+
+
+def kept(seed: int, work: Path, steps: int) -> Path:
+    """Where a right run's weights lie."""
+    return work / f"right_s{seed}_{steps}.safetensors"
+
+
+def keep(trained: Trained, path: Path) -> None:
+    """Keep the weights of a run, with what it wrote down."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    log = {"losses": trained.losses, "rates": trained.rates}
+    weights = dict(trained.model.named_parameters())  # a shared matrix once
+    save_tensors(path, {name: w.detach() for name, w in weights.items()}, {"format": FORMAT, **log})
+
+
+def right_run(seed: int, work: Path, steps: int, progress: Progress) -> Trained:
+    """The run without a bug: from the folder, or trained and put there."""
+    path = kept(seed, work, steps)
+    if not path.exists():
+        keep(right.train(Recipe(), seed, dict, steps, progress), path)
+    weights, about = load_tensors(path, FORMAT, "Delete it to train it again.")
+    model = Transformer(CONFIG)
+    model.load_state_dict(weights, strict=False)
+    return Trained(model, about["losses"], about["rates"])
+
+
+def examine(bug: Bug, seed: int, trained: Trained, seconds: float) -> Exhibit:
+    """Ask a trained model as its own code asks it, and let `diagnose` look."""
+    recipe, model = bug.recipe, trained.model
+    known = recipe.known(right.vocabulary())
+    valid, travelling = right.corpus()["valid"], TRAVELLING_SENTENCE
+    asked = Split(
+        [travelling.source, *valid.source[:ASKED]], [travelling.target, *valid.target[:ASKED]]
+    )
+    encoded = recipe.ids(asked, known)
+    losses, best, tokens, written = [], 0, 0, []
+    for first in range(0, len(encoded), AT_ONCE):
+        indices = range(first, min(first + AT_ONCE, len(encoded)))
+        src, tgt = right.tensors(encoded, indices)
+        read, labels = recipe.read_and_labels(tgt)
+        with evaluation_mode(model), torch.inference_mode():
+            said = model(src, read)
+            losses.append(float(recipe.loss(said, labels)))
+        real = labels != CONFIG.pad_id
+        best += int((said.argmax(-1) == labels)[real].sum())
+        tokens += int(real.sum())
+        written += recipe.write(recipe, model, src, tgt).tolist()
+    texts = [known.decode(ids) for ids in written]
+    hypotheses, references = texts[1:], asked.target[1:]
+    findings = diagnose(system_of(recipe, trained))
+    found = next((finding for finding in findings if finding.bug), None)
+    return Exhibit(
+        bug.name,
+        seed,
+        len(trained.losses),
+        [
+            round(sum(part) / len(part), 3)
+            for part in (
+                trained.losses[at : at + EVERY] for at in range(0, len(trained.losses), EVERY)
+            )
+        ],
+        round(sum(losses) / len(losses), 3),
+        round(best / tokens, 4),
+        round(recipe.score(hypotheses, references).value, 2),
+        round(cased_bleu(hypotheses, references).value, 2),
+        round(exact_match(hypotheses, references).value, 1),
+        round(sum(map(len, texts)) / sum(map(len, asked.target)), 3),
+        round(100 * sum(not text.strip() for text in texts) / len(texts), 1),
+        texts[0],
+        found.bug if found else "",
+        found.says if found else "",
+        round(seconds, 1),
+    )
+
+
+def system_of(recipe: Recipe, trained: Trained) -> System:
+    """What `diagnose` is given of a run of the museum; no name of a bug is in it."""
+    train = right.corpus()["train"]
+    pairs = Split(list(train.source[:100]), list(train.target[:100]))
+    log = Log(range(1, len(trained.losses) + 1), trained.losses, trained.rates)
+    return System(trained.model, recipe, CONFIG, right.vocabulary(), pairs, log, right.rate)
+
+
+def record(exhibit: Exhibit, folder: Path = RECORDS) -> None:
+    """Put it beside those of other seeds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{exhibit.bug}.json"
+    others = [one for one in recorded(exhibit.bug, folder) if one.seed != exhibit.seed]
+    runs = sorted([*others, exhibit], key=lambda one: one.seed)
+    lines = ",\n ".join(json.dumps(asdict(one), ensure_ascii=False) for one in runs)
+    path.write_text(f"[\n {lines}\n]\n", encoding="utf-8")
+
+
+def recorded(name: str, folder: Path = RECORDS) -> list[Exhibit]:
+    """The recorded runs of a bug, by seed."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        return []
+    return [Exhibit(**values) for values in json.loads(path.read_text(encoding="utf-8"))]

@@ -1,0 +1,66 @@
+"""A run directory as a system to be diagnosed: the package's own code around its model."""
+
+from functools import partial
+from pathlib import Path
+
+from annotated_transformer.after.families import OneStack
+from annotated_transformer.data import Split, load_corpus
+from annotated_transformer.decoding.decode import incremental_decoder
+from annotated_transformer.errors import CallError
+from annotated_transformer.museum.checks import Log, System
+from annotated_transformer.museum.recipe import Recipe
+from annotated_transformer.training.label_smoothing import label_smoothing_loss
+from annotated_transformer.training.run_directory import RunDirectory, load_run
+from annotated_transformer.training.trainer import build_schedule
+
+PAIRS = 100  # of the training, by which it is asked
+
+
+def system_of_run(run_dir: Path, data_dir: Path | None = None) -> System:
+    """What `diagnose` is given of a run.
+
+    Args:
+        run_dir: of a finished training.
+        data_dir: where its corpus lies, if not where the run says.
+
+    Raises:
+        CallError: if no finished run lives there, or its corpus is not here.
+        WorkError: if a file is damaged.
+    """
+    model, vocabulary, config = load_run(run_dir)
+    if isinstance(model, OneStack):
+        raise CallError(
+            f"{run_dir} is of one stack, and the questions are those of an encoder and a decoder."
+        )
+    settings, data = config.training, config.data
+    corpus = load_corpus(
+        data["name"],
+        data_dir=data_dir or data["data_dir"],
+        source=data["source"],
+        target=data["target"],
+    )
+    train = corpus["train"]
+    lines = [line for line in RunDirectory(run_dir).read_metrics() if line["event"] == "train"]
+    log = Log(
+        [line["step"] for line in lines],
+        [] if settings.r_drop else [line["loss"] for line in lines],  # with R-Drop of another kind
+        [line["learning_rate"] for line in lines],
+    )
+    schedule = build_schedule(settings, config.model.d_model)
+    planned = lines[-1]["step"] if lines else 1
+
+    def rate(step: int) -> float:
+        return schedule.rate(step, (step - 1) / planned)
+
+    return System(
+        model,
+        Recipe(
+            loss=partial(label_smoothing_loss, eps=settings.label_smoothing),
+            decoder=partial(incremental_decoder, use_cache=True),
+        ),
+        config.model,
+        vocabulary,
+        Split(list(train.source[:PAIRS]), list(train.target[:PAIRS])),
+        log if lines else None,
+        None if settings.minutes else rate,
+    )

@@ -1,0 +1,170 @@
+"""Each bug is found by a measurement that does not know it, and the right run is not blamed."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.cli import main
+from annotated_transformer.data import ParallelCorpus, Split, Vocabulary
+from annotated_transformer.data.grammar.corpus import generate_corpus
+from annotated_transformer.museum import exhibit, recipe
+from annotated_transformer.museum.bugs import BUGS, Bug
+from annotated_transformer.museum.checks import CHECKS, Finding, Log, System, diagnose
+from annotated_transformer.museum.exhibit import RIGHT
+from annotated_transformer.museum.recipe import CONFIG, Recipe
+from annotated_transformer.training import RunDirectory
+from toy_run import write_corpus
+
+OF_WEIGHTS = {"average-of-strangers", "vocabulary-of-another-run"}  # only training shows them
+small = CONFIG.with_changes(d_model=32, d_ff=64, num_layers=1)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> ParallelCorpus:
+    return generate_corpus(0, 2000, 20, 20)
+
+
+@pytest.fixture(scope="module")
+def vocabulary(corpus: ParallelCorpus) -> Vocabulary:
+    train = corpus["train"]
+    return Vocabulary.train([*train.source, *train.target], CONFIG.vocab_size)
+
+
+def system(of: Recipe, corpus: ParallelCorpus, vocabulary: Vocabulary) -> System:
+    """With weights that nobody has trained, gains and shifts away from where they begin."""
+    torch.manual_seed(0)
+    model = of.build(small)
+    for weight in model.parameters():
+        weight.data += 0.02 * torch.randn_like(weight)
+    pairs = Split(list(corpus["train"].source[:30]), list(corpus["train"].target[:30]))
+    log = Log(range(1, 31), [99.0] * 30, [of.rate(step) for step in range(1, 31)])
+    return System(model, of, small, vocabulary, pairs, log, recipe.rate)
+
+
+def test_the_right_way_has_no_complaint(corpus: ParallelCorpus, vocabulary: Vocabulary) -> None:
+    findings = diagnose(system(Recipe(), corpus, vocabulary))
+    assert [one.bug for one in findings] == [""] * len(CHECKS)
+    assert all(one.says for one in findings)
+
+
+@pytest.mark.parametrize("bug", [b for b in BUGS if b.name not in OF_WEIGHTS], ids=lambda b: b.name)
+def test_the_first_complaint_is_the_bug(
+    bug: Bug, corpus: ParallelCorpus, vocabulary: Vocabulary
+) -> None:
+    findings = diagnose(system(bug.recipe, corpus, vocabulary))
+    assert next(one.bug for one in findings if one.bug) == bug.name
+
+
+def test_names_are_unique_and_every_bug_is_a_change() -> None:
+    assert len({bug.name for bug in BUGS}) == len(BUGS) >= 24
+    for bug in BUGS:
+        assert bug.change
+        assert bug.recipe != Recipe()
+
+
+def test_asking_leaves_the_system_as_it_was(corpus: ParallelCorpus, vocabulary: Vocabulary) -> None:
+    asked = system(Recipe(), corpus, vocabulary)
+    before = {name: weight.clone() for name, weight in asked.model.state_dict().items()}
+    asked.model.train()
+    diagnose(asked)
+    assert asked.model.training
+    assert all(torch.equal(w, before[name]) for name, w in asked.model.state_dict().items())
+    assert all(w.grad is None for w in asked.model.parameters())
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch, corpus: ParallelCorpus, vocabulary: Vocabulary) -> None:
+    """A museum that trains in moments."""
+    monkeypatch.setattr(recipe, "corpus", lambda: corpus)
+    monkeypatch.setattr(recipe, "vocabulary", lambda: vocabulary)
+    monkeypatch.setattr(exhibit, "ASKED", 10)
+    monkeypatch.setattr(recipe, "MAX_TOKENS", 512)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_what_became_of_weights_is_found(tmp_path: Path) -> None:
+    """Two runs averaged, and another vocabulary: each after a short training."""
+    for name in sorted(OF_WEIGHTS):
+        made = exhibit.make(exhibit.bug_named(name), 0, tmp_path, steps=150)
+        assert made.named == name, made.says
+    assert exhibit.make(RIGHT, 0, tmp_path, steps=150).named == ""
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_command_makes_an_exhibit_and_records_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to = ["--work", str(tmp_path / "work"), "--record", str(tmp_path / "records")]
+    for seed in ("1", "0"):
+        assert main(["museum", "no-eos", "--seed", seed, "--steps", "10", *to]) == 0
+    assert "diagnose: no-eos" in capsys.readouterr().out
+    runs = exhibit.recorded("no-eos", tmp_path / "records")
+    assert [one.seed for one in runs] == [0, 1]
+    assert all(one.steps == 10 and one.named == "no-eos" for one in runs)
+
+
+def test_the_command_lists_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["museum"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(BUGS)
+    assert main(["museum", "no-such-bug"]) == 2
+    assert "no-causal-mask" in capsys.readouterr().err
+
+
+def test_a_finding_is_one_sentence(corpus: ParallelCorpus, vocabulary: Vocabulary) -> None:
+    for bug in BUGS[:6]:
+        for one in diagnose(system(bug.recipe, corpus, vocabulary)):
+            assert isinstance(one, Finding)
+            assert "\n" not in one.says
+
+
+def trained_run(folder: Path, *options: str) -> Path:
+    corpus = str(write_corpus(folder / "corpus"))
+    how = ["--data", "folder", "--data-dir", corpus, "--steps", "50", "--max-tokens", "64"]
+    how += ["--vocab-size", "60", "--device", "cpu", "--precision", "fp32", "--threads", "1"]
+    sizes = ["--preset", "tiny/N=1,d_model=16,d_ff=16,h=2"]
+    assert main(["train", "--run-dir", str(folder / "run"), *sizes, *how, *options]) == 0
+    return folder / "run"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--norm", "pre", "--schedule", "cosine"),
+        ("--positions", "none", "--later", "relative_positions=rope,network=swiglu"),
+        ("--no-tie-embeddings", "--no-residual", "--positions", "learned"),
+        ("--attention", "additive", "--r-drop", "1"),
+    ],
+    ids=lambda options: " ".join(options) or "the paper's",
+)
+def test_a_run_of_ours_has_nothing_to_complain_of(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = trained_run(tmp_path, *options)
+    capsys.readouterr()
+    assert main(["diagnose", "--run-dir", str(run)]) == 0, capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(CHECKS)
+    assert all(line.startswith("fine") for line in lines)
+
+
+def test_weights_of_another_run_are_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = trained_run(tmp_path)
+    [line] = [line for line in RunDirectory(run).read_metrics() if line["event"] == "train"]
+    text = (run / "metrics.jsonl").read_text("utf-8")
+    (run / "metrics.jsonl").write_text(text.replace(f"{line['loss']}", "0.5"), "utf-8")
+    capsys.readouterr()
+    assert main(["diagnose", "--run-dir", str(run), "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["kept_weights"]["bug"] == "average-of-strangers"
+    assert not any(one["bug"] for name, one in found.items() if name != "kept_weights")
+
+
+def test_a_run_of_one_stack_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = trained_run(tmp_path, "--later", "family=decoder-only")
+    assert main(["diagnose", "--run-dir", str(run)]) == 2
+    assert "one stack" in capsys.readouterr().err
