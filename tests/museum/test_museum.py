@@ -83,6 +83,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch, corpus: ParallelCorpus, vocabulary: Vo
     monkeypatch.setattr(recipe, "MAX_TOKENS", 512)
 
 
+@pytest.mark.slow  # only training shows them: two runs of 150 steps
 @pytest.mark.usefixtures("tiny")
 def test_what_became_of_weights_is_found(tmp_path: Path) -> None:
     """Two runs averaged, and another vocabulary: each after a short training."""
@@ -121,7 +122,7 @@ def test_a_finding_is_one_sentence(corpus: ParallelCorpus, vocabulary: Vocabular
 
 def trained_run(folder: Path, *options: str) -> Path:
     corpus = str(write_corpus(folder / "corpus"))
-    how = ["--data", "folder", "--data-dir", corpus, "--steps", "50", "--max-tokens", "64"]
+    how = ["--data", "folder", "--data-dir", corpus, "--steps", "70", "--max-tokens", "64"]
     how += ["--vocab-size", "60", "--device", "cpu", "--precision", "fp32", "--threads", "1"]
     sizes = ["--preset", "tiny/N=1,d_model=16,d_ff=16,h=2"]
     assert main(["train", "--run-dir", str(folder / "run"), *sizes, *how, *options]) == 0
@@ -131,13 +132,13 @@ def trained_run(folder: Path, *options: str) -> Path:
 @pytest.mark.parametrize(
     "options",
     [
-        (),
+        ("--decay", "0.5", "--lowercase"),
         ("--norm", "pre", "--schedule", "cosine"),
         ("--positions", "none", "--later", "relative_positions=rope,network=swiglu"),
         ("--no-tie-embeddings", "--no-residual", "--positions", "learned"),
         ("--attention", "additive", "--r-drop", "1"),
     ],
-    ids=lambda options: " ".join(options) or "the paper's",
+    ids=" ".join,
 )
 def test_a_run_of_ours_has_nothing_to_complain_of(
     options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -40,8 +40,7 @@ class MuonAndAdam(torch.optim.Optimizer):
         self.param_groups = [group for part in self.parts for group in part.param_groups]
         for part in self.parts:
             part.state = self.state
-        for group in self.parts[0].param_groups:
-            group["keeps"] = MEAN
+        self.param_groups[0]["keeps"] = MEAN  # Muon's group, the first
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Let each take its step, on the same gradients."""

@@ -277,16 +277,18 @@ def loss_on_padding(system: System) -> Finding:
 
 
 def targets(system: System) -> Finding:
-    """Each target has to be its sentence again, between the two signs."""
+    """Each target has to be all of its sentence, between the two signs."""
     encoded = system.recipe.ids(system.pairs, system.vocabulary)
     config = system.config
-    for ids, text in zip(encoded.target, system.pairs.target, strict=True):
+    whole = system.vocabulary.encode_batch(list(system.pairs.target))
+    for ids, sentence in zip(encoded.target, whole, strict=True):
         if ids[0] != config.bos_id:
             return Finding("no-bos", "a target does not begin with the start sign")
         if ids[-1] != config.eos_id:
             return Finding("no-eos", "a target does not end with the end sign")
-        if (kept := system.vocabulary.decode(list(ids))) != text:
-            return Finding("truncated-targets", f"of a target only this is left: {kept!r}")
+        if list(ids[1:-1]) != sentence:
+            left = system.vocabulary.decode(list(ids))
+            return Finding("truncated-targets", f"of a target only this is left: {left!r}")
     return Finding(FINE, "targets are whole, between start and end sign")
 
 

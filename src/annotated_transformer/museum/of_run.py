@@ -39,15 +39,16 @@ def system_of_run(run_dir: Path, data_dir: Path | None = None) -> System:
         source=data["source"],
         target=data["target"],
     )
-    train = corpus["train"]
-    lines = [line for line in RunDirectory(run_dir).read_metrics() if line["event"] == "train"]
+    train = corpus.with_training_pairs(settings.pairs)["train"]
+    written = RunDirectory(run_dir).read_metrics()
+    lines = [line for line in written if line["event"] == "train"]
     log = Log(
         [line["step"] for line in lines],
         [] if settings.r_drop else [line["loss"] for line in lines],  # with R-Drop of another kind
         [line["learning_rate"] for line in lines],
     )
     schedule = build_schedule(settings, config.model.d_model)
-    planned = lines[-1]["step"] if lines else 1
+    planned = max((line["step"] for line in written), default=1)
 
     def rate(step: int) -> float:
         return schedule.rate(step, (step - 1) / planned)
@@ -62,5 +63,5 @@ def system_of_run(run_dir: Path, data_dir: Path | None = None) -> System:
         vocabulary,
         Split(list(train.source[:PAIRS]), list(train.target[:PAIRS])),
         log if lines else None,
-        None if settings.minutes else rate,
+        None if settings.minutes or settings.stop_after else rate,  # the planned end is not known
     )

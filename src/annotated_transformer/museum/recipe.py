@@ -116,7 +116,7 @@ class Recipe:
         parts: how many batches make a step.
         gradient: adds up a step's.
         clear: forgets it.
-        keep: the weights that are kept at the end.
+        keep: the weights that are kept at the end, of the last step's and what trains others.
         known: the vocabulary with which the trained model is asked.
         decoder: gives the search the next token's logits; without a cache, as one begins.
         beam: of the search; 1 is greedy.
@@ -180,7 +180,7 @@ class Trained:
     """What a training leaves.
 
     Attributes:
-        model: with the weights that were kept.
+        model: at the end.
         losses: of every step, in nats per token.
         rates: of every step.
     """
@@ -193,15 +193,13 @@ class Trained:
 def train(
     recipe: Recipe,
     seed: int,
-    others: Callable[[], Weights],
     steps: int = STEPS,
     progress: Callable[[int], None] = lambda step: None,
 ) -> Trained:
-    """Train a model by a recipe.
+    """Train a model by a recipe, to the weights of the last step.
 
     Args:
         seed: of the starting values, the order and dropout.
-        others: the weights of a run with another seed, for who would ask for them.
         steps: how many.
         progress: is told each step.
     """
@@ -219,5 +217,4 @@ def train(
         optimizer.step()
         recipe.clear(optimizer)
         progress(step)
-    model.load_state_dict(recipe.keep(model.state_dict(), others))
     return trained
