@@ -488,7 +488,7 @@ def test_the_command_writes_cards_and_never_over_a_file(
     write = ["progress", "--anki", "cards.apkg", "--topic", "masks"]
     count = len(anki.cards([e for e in catalogue().values() if e.id.startswith("masks.")], {}))
     assert main(write) == 0
-    assert capsys.readouterr().out.startswith(f"{count} cards in cards.apkg: 4 exercises")
+    assert capsys.readouterr().out.startswith(f"{count} cards in cards.apkg: 6 exercises")
     path = tmp_path / "cards.apkg"
     before = path.read_bytes()
     assert len(notes_in(before, tmp_path)) == count

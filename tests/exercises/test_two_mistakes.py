@@ -111,7 +111,8 @@ def test_both_are_named(number: int, every: int, exercises: int, pairs: int) -> 
     """Many seconds for the few: a pair is told apart from all others of its bank."""
     seen, true, complete, false = set(), 0, 0, 0
     seconds: list[float] = []
-    for exercise in list(catalogue().values())[::every]:
+    tried = [one for one in catalogue().values() if one.kind != "test"]  # two weak tests are one
+    for exercise in tried[::every]:
         with pristine():
             for one, other, candidate in drawn(exercise, number):
                 run = {n: run_case(exercise, n, candidate) for n in range(len(cases_of(exercise)))}

@@ -151,15 +151,15 @@ def test_a_topic_says_which_of_its_chapters_are_still_to_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def said() -> list[str]:
-        names = ("masks", "ablations", "beyond")
+        names = ("positional", "ablations", "beyond")
         return [topics.introduction(topic).splitlines()[-1] for topic in names]
 
     notebooks = tmp_path / "notebooks"
     monkeypatch.setattr(topics, "NOTEBOOKS", notebooks)
-    assert said() == ["Chapter 2.", "Chapters 12 and 13.", "Chapters 13 and 15."]  # an install
+    assert said() == ["Chapter 4.", "Chapters 12 and 13.", "Chapters 13 and 15."]  # an install
     notebooks.mkdir()
     assert said() == [
-        "Chapter 2, still to come.",
+        "Chapter 4, still to come.",
         "Chapters 12 and 13, still to come.",
         "Chapters 13 and 15, still to come.",
     ]

@@ -11,7 +11,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Ask a trained run, and the code around it, what betrays a bug that raises no error: "
         "whether the future leaks, padding counts, the cache agrees, the weights are those of the "
-        "log, and more. Ends with 1 if something is wrong."
+        "log, and more. Ends with 1 if something is wrong; a note is neither."
     )
     parser.set_defaults(run=run)
     parser.add_argument("--run-dir", type=Path, required=True, help="of a finished training")
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 1 if wrong else 0
     for found in findings:
-        print(f"{'wrong' if found.bug else 'fine ':5}  {found.says}")
+        print(f"{'wrong' if found.bug else 'fine' if found.decides else 'note':5}  {found.says}")
     if wrong:
         print(f"The first of these is the likely cause: {wrong[0].bug}.")
     return 1 if wrong else 0

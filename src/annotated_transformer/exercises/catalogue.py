@@ -33,6 +33,8 @@ _PACKAGE_OF = {"multihead": "multi_head"}  # where the package is not called as 
 
 def chapter_of(exercise_id: str) -> str:
     """The notebook an exercise belongs to: "02_attention" for "masks.causal"."""
+    if exercise_id.endswith("_test"):  # another one turned round
+        return "16_bug_museum"
     return _CHAPTER_OF_ONE.get(exercise_id) or CHAPTER_OF[exercise_id.split(".")[0]]
 
 

@@ -13,6 +13,7 @@ Each topic is a package (`content/attention/`, `content/masks/`) with one module
   least one case, something else than the reference, and over all cases something else than every
   other mistake. `tests/exercises/test_exercises_mutation.py` checks both for every exercise.
 * **Alternatives** are at least two correct implementations written differently.
+* An exercise of kind "test" is another one turned round: see `content.turned`.
 * Functions that return named answers (`answer() -> dict`) have no cases: the reference returns
   the expected dictionary and a mistake returns a dictionary of one or more wrong values, for the
   keys it is about. Every wrong key is looked up on its own, so all wrong keys are named.
@@ -26,7 +27,7 @@ import torch
 
 from annotated_transformer.exercises.grader.compare import Tolerance
 
-Kind = Literal["code", "shape", "number", "gradient", "derivation", "debug"]
+Kind = Literal["code", "shape", "number", "gradient", "derivation", "debug", "test"]
 Stage = Literal["main", "other"]
 Gradient = Literal["ignored", "noted", "in torch", "required"]
 Candidate = Callable[..., Any]
@@ -58,7 +59,8 @@ class Case:
         Arguments may be callables and may keep state; they are made anew for each run.
     isolates: the one mechanism that this case leaves standing, as the end of the sentence "This
         input isolates ...": "the value path: with one key its weight must be 1". Said when
-        the values are wrong here and no named mistake matches.
+        the values are wrong here and no named mistake matches. Of an exercise of kind "test": what
+        is wrong with this implementation.
     stage: "main", or "other" for other shapes and dtypes, the last rung of the ladder.
     dtype: a fixed dtype for this case; None lets the grader choose (float64, or float32 for a
         candidate that cannot take float64).

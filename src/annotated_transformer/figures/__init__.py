@@ -38,6 +38,7 @@ from annotated_transformer.figures.matrices import (
     draw_weights,
 )
 from annotated_transformer.figures.multi_head import draw_word_through_heads
+from annotated_transformer.figures.pairs import draw_pairs
 from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
 from annotated_transformer.figures.positions import draw_maps, touch_position
 from annotated_transformer.figures.quiz import show_quiz
@@ -96,6 +97,7 @@ __all__ = [
     "draw_memory",
     "draw_ngrams",
     "draw_padding",
+    "draw_pairs",
     "draw_reach",
     "draw_roofline",
     "draw_scores_by_heads",

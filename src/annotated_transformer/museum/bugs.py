@@ -347,19 +347,19 @@ BUGS = (
     Bug(
         "no-causal-mask",
         "The decoder sees the whole target while it learns",
-        "the loss falls far below what is possible; translations are nonsense",
+        "nearly every token is right in training; translations are one word, again and again",
         {"build": SeesTheFuture},
     ),
     Bug(
         "mask-off-by-one",
         "The causal mask lets one token too many be seen: the one that is to be said",
-        "the loss falls to nearly nothing; translations are nonsense",
+        "every token is right in training; translations are empty, or one word again and again",
         {"build": SeesTheNextToken},
     ),
     Bug(
         "no-shift-no-mask",
         "The decoder reads what it has to say, and no mask hides it",
-        "the loss is nearly nothing within minutes; it repeats what it is given",
+        "the loss is at its floor at once; translations are one token, again and again",
         {"build": SeesTheFuture, "read_and_labels": not_shifted},
     ),
     Bug(
@@ -371,37 +371,37 @@ BUGS = (
     Bug(
         "pads-in-loss",
         "Padding counts in the loss",
-        "the loss looks better than it is, most of all where lengths differ",
+        "the loss is a little lower than it should be, and all else as good",
         {"loss": loss_with_padding},
     ),
     Bug(
         "pads-smoothed",
         "Label smoothing spreads its share over padding too",
-        "the loss ends higher than it should, and all else is nearly right",
+        "the loss of new sentences is higher than it should be, and all else as good",
         {"loss": smoothing_over_padding},
     ),
     Bug(
         "no-scale",
         "Scores are not divided by sqrt(d_k)",
-        "learns a little slower, or not at all where d_k is large",
+        "it learns, and ends a good way behind",
         {"build": with_class(MultiHeadAttention, Unscaled)},
     ),
     Bug(
         "scaled-twice",
         "Scores are divided by sqrt(d_k) twice",
-        "learns a little slower; attention stays flat for longer",
+        "it learns, and ends a little behind",
         {"build": with_class(MultiHeadAttention, ScaledTwice)},
     ),
     Bug(
         "softmax-over-queries",
         "The softmax is taken over the queries",
-        "the loss is good, translations get worse word by word",
+        "the loss is lower than it should be; translations break off and are nonsense",
         {"build": with_class(MultiHeadAttention, OverQueries)},
     ),
     Bug(
         "heads-viewed",
         "Heads are made by a view without the transposition",
-        "the loss is far too good for its translations",
+        "two tokens of three are right in training; translations are nonsense",
         {"build": with_class(MultiHeadAttention, ViewedHeads)},
     ),
     Bug(
@@ -413,26 +413,26 @@ BUGS = (
     Bug(
         "positions-too-late",
         "Positions are added to what the encoder gives, not to what it reads",
-        "words are right, their order and endings often wrong",
+        "all is a little worse, and nothing looks wrong",
         {"build": PositionsTooLate},
     ),
     Bug(
         "positions-lost-in-decoding",
         "With a cache every new token is embedded as the first",
-        "good loss; translations go wrong after the first words",
+        "the loss is good; translations begin well and go wrong",
         {"decoder": ForgetsWhereItIs},
         trains=False,
     ),
     Bug(
         "scale-on-one-side",
         "Only the source's embeddings are multiplied by sqrt(d_model)",
-        "all is a little worse, nothing looks wrong",
+        "it learns, and ends a good way behind; nothing looks wrong",
         {"build": scaled_on_one_side},
     ),
     Bug(
         "tied-by-value",
         "The projection is a copy of the embedding in place of the same matrix",
-        "trains as well; the file is larger than the count of parameters says",
+        "it trains as well, or better; the file is larger than the formula says",
         {"build": tied_by_value},
     ),
     Bug(
@@ -444,26 +444,26 @@ BUGS = (
     Bug(
         "norm-over-positions",
         "The norm is taken over the positions in place of the features",
-        "the loss is too good; translations are nonsense",
+        "nearly every token is right in training; translations break off and are nonsense",
         {"build": with_class(LayerNorm, OverPositions)},
     ),
     Bug(
         "dropout-when-asked",
         "Dropout stays on when the model translates",
-        "two translations of the same sentence differ",
+        "the same sentence comes out otherwise each time, and a little worse",
         {"build": AlwaysDrops},
         trains=False,
     ),
     Bug(
         "no-dropout",
         "Dropout is off while the model learns",
-        "training loss and validation loss part early, on data that is small",
+        "nothing where data is plenty; else training and validation loss part early",
         {"learning": never_back_to_training},
     ),
     Bug(
         "rate-stepped-twice",
         "The schedule is stepped twice a step",
-        "half of the run learns nothing",
+        "the second half of the run learns nothing",
         {"rate": rate_stepped_twice},
     ),
     Bug(
@@ -475,7 +475,7 @@ BUGS = (
     Bug(
         "gradient-kept",
         "The gradient is never cleared",
-        "the loss falls, then shakes or rises",
+        "the loss falls, then rises and shakes",
         {"clear": keep_gradient},
     ),
     Bug(
@@ -494,25 +494,25 @@ BUGS = (
     Bug(
         "no-bos",
         "Targets have no start sign in training",
-        "the first word of translations is often wrong or missing",
+        "the first word of each translation is missing",
         {"ids": partial(cut, slice(1, None))},
     ),
     Bug(
         "no-eos",
         "Targets have no end sign in training",
-        "translations go on and on, until the limit",
+        "translations go on to the limit",
         {"ids": partial(cut, slice(None, -1))},
     ),
     Bug(
         "truncated-targets",
         "Targets are cut at ten tokens and ended there",
-        "short sentences are perfect, long ones stop in the middle",
+        "short sentences are right, long ones stop in the middle",
         {"ids": truncated},
     ),
     Bug(
         "vocabulary-of-another-run",
         "The model is asked with another run's vocabulary",
-        "good loss in training; fluent nonsense afterwards",
+        "the loss is good in training; afterwards it writes no language at all",
         {"known": vocabulary_of_another_run},
         trains=False,
     ),
@@ -533,7 +533,7 @@ BUGS = (
     Bug(
         "scored-with-the-references",
         "What is scored was written with the references in sight",
-        "nearly perfect scores; what users get is worse",
+        "the score is better than what users get",
         {"write": given_the_references},
         trains=False,
     ),

@@ -54,6 +54,7 @@ class System:
         config: what the model is said to be.
         vocabulary: of its training.
         pairs: sentences that it has learned from.
+        held_out: sentences that it has not.
         log: of its training; None where nobody kept it.
         rate: which rate each step should have had; None where nobody knows.
     """
@@ -63,6 +64,7 @@ class System:
     config: TransformerConfig
     vocabulary: Vocabulary
     pairs: Split
+    held_out: Split
     log: Log | None = None
     rate: Callable[[int], float] | None = None
 
@@ -74,10 +76,12 @@ class Finding:
     Attributes:
         bug: its name, "" if all is well.
         says: what was measured.
+        decides: whether there is a right and a wrong; else it is only said.
     """
 
     bug: str
     says: str
+    decides: bool = True
 
 
 Module = TypeVar("Module", bound=nn.Module)
@@ -100,6 +104,16 @@ def words(system: System, sentences: int = 2, n: int = 9) -> Tensor:
 def numbers(*shape: int) -> Tensor:
     """Standard normal numbers, the same each time."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
+
+
+def padded(system: System, pairs: Split, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
+    """Source and target of some pairs, as its own code makes them: (batch, n) each."""
+    encoded = system.recipe.ids(pairs, vocabulary)
+    src, tgt = (
+        collate([list(ids) for ids in rows], system.config.pad_id)
+        for rows in (encoded.source, encoded.target)
+    )
+    return src, tgt
 
 
 @contextmanager
@@ -361,11 +375,7 @@ def kept_weights(system: System) -> Finding:
     noted = sum(system.log.losses[-20:]) / len(system.log.losses[-20:])
 
     def loss_with(vocabulary: Vocabulary) -> float:
-        encoded = system.recipe.ids(system.pairs, vocabulary)
-        src, tgt = (
-            collate([list(ids) for ids in rows], system.config.pad_id)
-            for rows in (encoded.source, encoded.target)
-        )
+        src, tgt = padded(system, system.pairs, vocabulary)
         with asked(system) as model:
             return float(system.recipe.loss_of(model, src, tgt))
 
@@ -425,10 +435,51 @@ def score(system: System) -> Finding:
     return Finding("scored-in-pieces", f"{ours:.1f} where sacreBLEU gives {theirs:.1f}")
 
 
+# --- what no rule decides -------------------------------------------------------------------------
+
+
+def lengths(system: System) -> Finding:
+    """How long translations are beside their references, all and the longer half; how many empty.
+
+    Said, and no bug by itself: a model that has learned little is short or endless too.
+    """
+    known = system.recipe.known(system.vocabulary)
+    src, tgt = padded(system, system.held_out, known)
+    with asked(system) as model:
+        written = system.recipe.write(system.recipe, model, src, tgt).tolist()
+    said = [len(known.decode(ids).strip()) for ids in written]
+    wanted = [len(sentence) for sentence in system.held_out.target]
+    longer = sorted(range(len(wanted)), key=wanted.__getitem__)[len(wanted) // 2 :]
+    ratio = sum(said) / sum(wanted)
+    of_longer = sum(said[i] for i in longer) / sum(wanted[i] for i in longer)
+    empty = sum(length == 0 for length in said) / len(said)
+    return Finding(
+        FINE,
+        f"translations are {ratio:.2f} times as long as the references, "
+        f"{of_longer:.2f} times in the longer half, and {empty:.0%} are empty",
+        decides=False,
+    )
+
+
+def sureness(system: System) -> Finding:
+    """How sure it is of its best next token, after a true beginning, and how often it is right.
+
+    Said, and no bug by itself: label smoothing makes a model less sure than it could be.
+    """
+    src, tgt = padded(system, system.held_out, system.recipe.known(system.vocabulary))
+    with asked(system) as model:
+        read, labels = system.recipe.read_and_labels(tgt)
+        sure, best = model(src, read).softmax(-1).max(-1)  # (batch, n) twice
+    real = labels != system.config.pad_id
+    right = (best == labels)[real].float().mean()
+    says = f"of the next token it is {sure[real].mean():.0%} sure, and right in {right:.0%}"
+    return Finding(FINE, says, decides=False)
+
+
 CHECKS: tuple[Check, ...] = (
     *(modes, equation_1, heads, norms, residuals, embeddings, ties),
     *(future, padding, loss_on_padding, targets, gradients, rates),
-    *(kept_weights, cache, references, score),
+    *(kept_weights, cache, references, score, lengths, sureness),
 )
 
 

@@ -170,10 +170,27 @@ def examine(bug: Bug, seed: int, trained: Trained, seconds: float) -> Exhibit:
 
 def system_of(recipe: Recipe, trained: Trained) -> System:
     """What `diagnose` is given of a run of the museum; no name of a bug is in it."""
-    train = right.corpus()["train"]
-    pairs = Split(list(train.source[:100]), list(train.target[:100]))
+    pairs, held_out = (
+        Split(list(split.source[:100]), list(split.target[:100]))
+        for split in (right.corpus()["train"], right.corpus()["valid"])
+    )
     log = Log(range(1, len(trained.losses) + 1), trained.losses, trained.rates)
-    return System(trained.model, recipe, CONFIG, right.vocabulary(), pairs, log, right.rate)
+    known = right.vocabulary()
+    return System(trained.model, recipe, CONFIG, known, pairs, held_out, log, right.rate)
+
+
+def untrained(recipe: Recipe) -> System:
+    """What `diagnose` is given of a model that nobody has trained.
+
+    Its gains and shifts are moved from where they begin, which is where many forms agree.
+    """
+    torch.manual_seed(0)
+    model = recipe.build(CONFIG)
+    for weight in model.parameters():
+        weight.data += 0.02 * torch.randn_like(weight)
+    steps = range(1, 31)
+    nothing_learned = [9.0 for _ in steps]  # nats: more than a model that knows nothing has
+    return system_of(recipe, Trained(model, nothing_learned, [recipe.rate(s) for s in steps]))
 
 
 def record(exhibit: Exhibit, folder: Path = RECORDS) -> None:

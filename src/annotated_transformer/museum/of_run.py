@@ -13,7 +13,7 @@ from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.training.run_directory import RunDirectory, load_run
 from annotated_transformer.training.trainer import build_schedule
 
-PAIRS = 100  # of the training, by which it is asked
+PAIRS = 100  # of each split, by which it is asked
 
 
 def system_of_run(run_dir: Path, data_dir: Path | None = None) -> System:
@@ -39,7 +39,11 @@ def system_of_run(run_dir: Path, data_dir: Path | None = None) -> System:
         source=data["source"],
         target=data["target"],
     )
-    train = corpus.with_training_pairs(settings.pairs)["train"]
+    corpus = corpus.with_training_pairs(settings.pairs)
+    pairs, held_out = (
+        Split(list(split.source[:PAIRS]), list(split.target[:PAIRS]))
+        for split in (corpus["train"], corpus["valid"])
+    )
     written = RunDirectory(run_dir).read_metrics()
     lines = [line for line in written if line["event"] == "train"]
     log = Log(
@@ -61,7 +65,8 @@ def system_of_run(run_dir: Path, data_dir: Path | None = None) -> System:
         ),
         config.model,
         vocabulary,
-        Split(list(train.source[:PAIRS]), list(train.target[:PAIRS])),
+        pairs,
+        held_out,
         log if lines else None,
         None if settings.minutes or settings.stop_after else rate,  # the planned end is not known
     )

@@ -21,6 +21,7 @@ What is wrong:
     compare       two pieces of plain data
     ladder        the first rung that fails speaks
     answers       the same for named answers
+    verdicts      the same for a test: what slips through it, what right form it refuses
 
 Why it is wrong:
 

@@ -11,7 +11,7 @@ import torch
 
 from annotated_transformer.exercises.catalogue import find, ids
 from annotated_transformer.exercises.exercise import Candidate, Exercise, Report
-from annotated_transformer.exercises.grader import ladder
+from annotated_transformer.exercises.grader import ladder, verdicts
 from annotated_transformer.exercises.grader.answers import (
     about_kind,
     diagnose_answer,
@@ -100,6 +100,8 @@ def judge(exercise: Exercise, run: Run, limits: Limits) -> Report:
     if run.end == "finished" and not damaged and len(trials) == len(cases_of(exercise)):
         if exercise.asks_for_answers and trials[0].got.failure is None:
             return _judge_answers(exercise, trials[0], run)
+        if exercise.kind == "test":
+            return _judge_test(exercise, trials, run)
         finding = ladder.climb(trials)
         if finding is None:
             return _passed(exercise, trials)
@@ -194,6 +196,26 @@ def _judge_answers(exercise: Exercise, trial: Trial, run: Run) -> Report:
         diagnosis="\n".join(sentences),
         mistakes=tuple(dict.fromkeys(names)),
         share=right / len(expected),
+    )
+    return write_report(report)
+
+
+def _judge_test(exercise: Exercise, trials: list[Trial], run: Run) -> Report:
+    """The report on a test: all wrong forms that slip through it, or a right one it refuses."""
+    finding = verdicts.finding_of(trials)
+    if finding is None:
+        right = sum(verdicts.is_right(trial.case) for trial in trials)
+        wrong = len(trials) - right
+        sentence = f"It lets {right} right forms through and refuses {wrong} wrong ones."
+        return write_report(replace(_passed(exercise, trials), finding=sentence))
+    assert finding.trial is not None
+    diagnosis, names = verdicts.explained(exercise, trials)
+    report = replace(
+        _failed(exercise, finding, [], run),
+        given=verdicts.source_of(exercise, finding.trial) or None,
+        diagnosis=diagnosis or None,
+        mistakes=names,
+        share=verdicts.share_of(trials),
     )
     return write_report(report)
 

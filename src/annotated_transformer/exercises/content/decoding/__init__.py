@@ -5,6 +5,9 @@ The small models that greedy and beam_search are asked about are in language_mod
 """
 
 from annotated_transformer.exercises.content.decoding.average_checkpoints import AVERAGE_CHECKPOINTS
+from annotated_transformer.exercises.content.decoding.average_checkpoints_test import (
+    AVERAGE_CHECKPOINTS_TEST,
+)
 from annotated_transformer.exercises.content.decoding.beam_search import BEAM_SEARCH
 from annotated_transformer.exercises.content.decoding.cache_bytes import CACHE_BYTES
 from annotated_transformer.exercises.content.decoding.cached_step import CACHED_STEP
@@ -19,4 +22,5 @@ EXERCISES: tuple[Exercise, ...] = (
     CACHE_BYTES,
     AVERAGE_CHECKPOINTS,
     CORPUS_BLEU,
+    AVERAGE_CHECKPOINTS_TEST,
 )

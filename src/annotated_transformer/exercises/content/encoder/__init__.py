@@ -5,6 +5,7 @@ from annotated_transformer.exercises.content.encoder.feed_forward import FEED_FO
 from annotated_transformer.exercises.content.encoder.layer import ENCODER_LAYER
 from annotated_transformer.exercises.content.encoder.layer_norm import LAYER_NORM
 from annotated_transformer.exercises.content.encoder.layer_norm_backward import LAYER_NORM_BACKWARD
+from annotated_transformer.exercises.content.encoder.layer_norm_test import LAYER_NORM_TEST
 from annotated_transformer.exercises.content.encoder.padding_leak import PADDING_LEAK
 from annotated_transformer.exercises.content.encoder.sublayer_connection import SUBLAYER_CONNECTION
 from annotated_transformer.exercises.exercise import Exercise
@@ -17,4 +18,5 @@ EXERCISES: tuple[Exercise, ...] = (
     SUBLAYER_CONNECTION,
     ENCODER_LAYER,
     PADDING_LEAK,
+    LAYER_NORM_TEST,
 )

@@ -4,6 +4,7 @@ from annotated_transformer.exercises.content.multi_head.attention import MULTI_H
 from annotated_transformer.exercises.content.multi_head.equivariance import EQUIVARIANCE
 from annotated_transformer.exercises.content.multi_head.merge_heads import MERGE_HEADS
 from annotated_transformer.exercises.content.multi_head.split_heads import SPLIT_HEADS
+from annotated_transformer.exercises.content.multi_head.split_heads_test import SPLIT_HEADS_TEST
 from annotated_transformer.exercises.exercise import Exercise
 
 EXERCISES: tuple[Exercise, ...] = (
@@ -11,4 +12,5 @@ EXERCISES: tuple[Exercise, ...] = (
     MERGE_HEADS,
     MULTI_HEAD_ATTENTION,
     EQUIVARIANCE,
+    SPLIT_HEADS_TEST,
 )

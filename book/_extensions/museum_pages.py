@@ -1,0 +1,204 @@
+"""The museum's two pages: every exhibit with what was recorded of it, and the way there by symptom.
+
+    ```{museum-exhibits}
+    ```
+    ```{museum-symptoms}
+    ```
+
+What they show is read from the package and its records, so that the pages cannot fall behind.
+"""
+
+import html
+import inspect
+from functools import partial
+from statistics import mean
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from annotated_transformer.museum import five_lines
+from annotated_transformer.museum.bugs import BUGS, Bug
+from annotated_transformer.museum.exhibit import EVERY, Exhibit, recorded
+from annotated_transformer.museum.seen import QUOTES, SEEN, Quote
+from annotated_transformer.museum.symptoms import FIRST, Question, ways
+
+EXHIBITS = "museum"  # the page of the exhibits, beside that of the symptoms
+WIDTH, HEIGHT, HIGHEST = 320, 90, 8.0  # of a curve; nats
+
+
+def anchor(name: str) -> str:
+    """Where a bug stands on the page of exhibits."""
+    return f"museum-{name}"
+
+
+def exhibits() -> str:
+    """Every exhibit as Markdown, each with a heading of its own."""
+    right = recorded("right")
+    return "\n\n".join(_exhibit(bug, recorded(bug.name), right) for bug in BUGS)
+
+
+def _exhibit(bug: Bug, runs: list[Exhibit], right: list[Exhibit]) -> str:
+    looks = bug.looks[0].upper() + bug.looks[1:]
+    parts = [
+        f"({anchor(bug.name)})=\n### {bug.title}",
+        f"`{bug.name}`. What one sees: {looks}.",
+    ]
+    if runs:
+        parts += [curve(runs, right), _numbers(runs, right), _said(runs[0], right[0])]
+    parts.append(
+        "**The one wrong step**\n\n" + "\n\n".join(f"```python\n{c}\n```" for c in code_of(bug))
+    )
+    if runs and runs[0].says:
+        parts.append(f"**What betrays it.** `diagnose`: {runs[0].says}.")
+    test = inspect.getsource(five_lines.CAUGHT_BY[bug.name]).rstrip()
+    parts.append(f"**The test that would have caught it**\n\n```python\n{test}\n```")
+    if seen := SEEN.get(bug.name):
+        differs = f" (Not quite the same: {seen.differs}.)" if seen.differs else ""
+        parts.append(f"**Seen.** {seen.says}{differs} [{seen.place_name}]({seen.address})")
+    else:
+        parts.append("**Seen.** We found nobody who had it.")
+    return "\n\n".join(parts)
+
+
+def code_of(bug: Bug) -> list[str]:
+    """What stands in the place of the right recipe's steps, as code, or as a setting."""
+    found = []
+    for step, value in bug.change.items():
+        if not callable(value):
+            found.append(f"{step} = {value!r}")
+            continue
+        if isinstance(value, partial):
+            given = ", ".join(repr(one) for one in value.args)
+            found.append(f"{step} = partial({value.func.__name__}, {given})")
+            value = value.func
+        closed = inspect.getclosurevars(value).nonlocals if inspect.isfunction(value) else {}
+        source = inspect.getsource(closed.get("new", value))
+        found.append(source.rstrip())
+    return found
+
+
+def _numbers(runs: list[Exhibit], right: list[Exhibit]) -> str:
+    """Its numbers beside those of the run without a bug, means over the seeds."""
+
+    def row(name: str, value: str, digits: int, factor: float = 1.0) -> str:
+        of = [factor * mean(getattr(one, value) for one in some) for some in (runs, right)]
+        return f"| {name} | {of[0]:.{digits}f} | {of[1]:.{digits}f} |"
+
+    seeds = f"{len(runs)} seeds" if len(runs) > 1 else "1 seed"
+    rows = [
+        row("loss of new sentences, as its code counts it", "loss", 2),
+        row("best next token right, %", "accuracy", 1, 100),
+        row("score, as its code scores", "score", 1),
+        row("BLEU", "bleu", 1),
+        row("translations that are right, %", "exact", 1),
+        row("length beside the references", "length_ratio", 2),
+    ]
+    return f"| mean of {seeds} | here | without the bug |\n|---|--:|--:|\n" + "\n".join(rows)
+
+
+def _said(one: Exhibit, right: Exhibit) -> str:
+    said = one.travelling.strip() or "(nothing)"
+    said = said if len(said) < 160 else said[:160] + " …"
+    return f"**It says** *{said}* where the run without the bug says *{right.travelling}*"
+
+
+def curve(runs: list[Exhibit], right: list[Exhibit]) -> str:
+    """The loss of every seed beside those without the bug, as a picture with its words."""
+
+    def path(one: Exhibit) -> str:
+        n = len(one.curve) - 1
+        points = (
+            f"{WIDTH * place / n:.1f},{HEIGHT * (1 - min(loss, HIGHEST) / HIGHEST):.1f}"
+            for place, loss in enumerate(one.curve)
+        )
+        return " ".join(points)
+
+    def lines(some: list[Exhibit], look: str) -> str:
+        return "".join(f'<polyline class="{look}" points="{path(one)}"/>' for one in some)
+
+    steps = len(runs[0].curve) * EVERY
+    said = (
+        f"Loss over {steps:,} steps. With the bug it falls from {runs[0].curve[0]:.1f} to "
+        f"{mean(one.curve[-1] for one in runs):.2f}, without it from {right[0].curve[0]:.1f} to "
+        f"{mean(one.curve[-1] for one in right):.2f}."
+    )
+    return (
+        "```{raw} html\n"
+        f'<figure class="museum-curve"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{html.escape(said)}">{lines(right, "without")}{lines(runs, "with")}</svg>'
+        f"<figcaption>{html.escape(said)}</figcaption></figure>\n```"
+    )
+
+
+class Exhibits(SphinxDirective):
+    """Writes every exhibit where it stands."""
+
+    def run(self) -> list[nodes.Node]:
+        container = nodes.section()
+        container.document = self.state.document
+        lines = StringList(exhibits().splitlines(), source="the museum")
+        self.state.nested_parse(lines, self.content_offset, container, match_titles=True)
+        return container.children
+
+
+class Symptoms(SphinxDirective):
+    """Writes the questions, each folded into the answer that leads to it, and what people wrote."""
+
+    def run(self) -> list[nodes.Node]:
+        return [
+            *self._question(FIRST, 1),
+            *self._text("## In people's own words\n\n" + "\n".join(map(_quote, QUOTES))),
+        ]
+
+    def _question(self, question: Question, number: int) -> list[nodes.Node]:
+        found: list[nodes.Node] = self._text(f"**{number}. {question.text}**")
+        for answer in question.answers:
+            summary = html.escape(answer.text)
+            found.append(_raw(f"<details class='symptom'><summary>{summary}</summary>"))
+            if isinstance(answer.leads, Question):
+                found += self._question(answer.leads, number + 1)
+            elif isinstance(answer.leads, str):
+                found += self._text(_way_to(answer.leads))
+            else:
+                found += self._text(f"**Nothing is wrong.** {answer.leads.why}")
+            found.append(_raw("</details>"))
+        return found
+
+    def _text(self, markdown: str) -> list[nodes.Node]:
+        container = nodes.section()
+        container.document = self.state.document
+        lines = StringList(markdown.splitlines(), source="the symptoms")
+        self.state.nested_parse(lines, self.content_offset, container, match_titles=True)
+        return container.children
+
+
+def _way_to(name: str) -> str:
+    (bug,) = (one for one in BUGS if one.name == name)
+    test = five_lines.CAUGHT_BY[name].__name__.replace("_", " ")
+    return f"[{bug.title}]({EXHIBITS}.md#{anchor(name)}): `{name}`. The test for it: *{test}*."
+
+
+def _quote(quote: Quote) -> str:
+    """What somebody wrote, and the answers that lead from there to what it was."""
+    (way,) = (way for way in ways() if way.end == quote.bug)
+    (bug,) = (one for one in BUGS if one.name == quote.bug)
+    was = "it was" if quote.sure else "most likely it was"
+    steps = " → ".join(answer.rstrip(".") for answer in way.answers)
+    return (
+        f'- "{quote.words}" ([{quote.place_name}]({quote.address})): {was} '
+        f"[{bug.title[0].lower()}{bug.title[1:]}]({EXHIBITS}.md#{anchor(quote.bug)}). "
+        f"The way: {steps}."
+    )
+
+
+def _raw(markup: str) -> nodes.Node:
+    return nodes.raw("", markup, format="html")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("museum-exhibits", Exhibits)
+    app.add_directive("museum-symptoms", Symptoms)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,126 @@
+"""What there is to say of a test that a learner wrote: what slips through it, what it refuses.
+
+An exercise of kind "test" is another one turned round. Its cases are implementations, each given to
+the test as its only argument: first right forms, which it has to let through, then wrong ones,
+which it has to refuse.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from annotated_transformer.exercises.exercise import Candidate, Case, Exercise, Mistake
+from annotated_transformer.exercises.grader.ladder import Finding, Trial, describe
+from annotated_transformer.exercises.grader.outcomes import cases_of, make_call
+
+RETURNS = (
+    "Your test returns something, and nobody looks at what a test returns. Say what has to hold "
+    "with `assert`, which raises an AssertionError where it does not."
+)
+SHOWN = 3  # wrong forms that are said in words; of the others the names are enough
+
+
+def refuses(test: Candidate, implementation: Candidate) -> bool:
+    """Whether a test raises, which is how it says no. The observer of the wrong forms' cases."""
+    try:
+        test(implementation)
+    except Exception:
+        return True
+    return False
+
+
+def is_right(case: Case) -> bool:
+    """Whether its implementation is a right form. These run unobserved: what is raised is told."""
+    return case.observe is None
+
+
+def finding_of(trials: Sequence[Trial]) -> Finding | None:
+    """What is wrong with a test, or None: a right form that is refused comes before all else."""
+    refused = [trial for trial in trials if trial.got.failure is not None]
+    if refused:
+        first, *more = refused
+        assert first.got.failure is not None
+        raised = describe(first.got.failure)
+        if not _by_assertion(first):
+            return Finding("returns", f"Given {first.case.name}, your test raised {raised}", first)
+        others = f" It is one of {len(refused)} right forms that are refused." if more else ""
+        sentence = f"Your test refuses {first.case.name}. It raised {raised}{others}"
+        return Finding("refuses", sentence, first)
+    wrong = [trial for trial in trials if not is_right(trial.case)]
+    slipped = slipped_through(trials)
+    if not slipped:
+        return None
+    number = "one gets" if len(slipped) == 1 else f"{len(slipped)} get"
+    names = ", ".join(f"`{trial.case.name}`" for trial in slipped)
+    sentence = f"Of {len(wrong)} wrong forms {number} through: {names}."
+    return Finding("lets through", sentence, slipped[0])
+
+
+def _by_assertion(trial: Trial) -> bool:
+    """Whether the test said no, and did not stumble."""
+    return trial.got.failure is not None and trial.got.failure.class_name == "AssertionError"
+
+
+def slipped_through(trials: Sequence[Trial]) -> list[Trial]:
+    """The wrong forms that the test does not refuse."""
+    return [trial for trial in trials if not is_right(trial.case) and trial.got.value is not True]
+
+
+def share_of(trials: Sequence[Trial]) -> float:
+    """Of the wrong forms those that it refuses, 0 where it refuses a right one too."""
+    if any(trial.got.failure is not None for trial in trials):
+        return 0.0
+    wrong = [trial for trial in trials if not is_right(trial.case)]
+    return 1 - len(slipped_through(trials)) / len(wrong)
+
+
+def explained(exercise: Exercise, trials: Sequence[Trial]) -> tuple[str, tuple[str, ...]]:
+    """Why a test is weak, in words, and the name of the weak test of the bank that does the same.
+
+    Where it is none of the bank's, what is wrong with the forms that get through is said. A test
+    that refuses all there is gives nothing to tell it by: what the bank says of one is a guess.
+    """
+    stumbles = any(trial.got.failure is not None and not _by_assertion(trial) for trial in trials)
+    if stumbles:
+        return "", ()
+    verdict = tuple(
+        trial.got.failure is not None if is_right(trial.case) else trial.got.value is True
+        for trial in trials
+    )
+    looked_at_by_nobody = any(
+        is_right(trial.case) and trial.got.failure is None and trial.got.value is not None
+        for trial in trials
+    )
+    if looked_at_by_nobody:
+        return RETURNS, ()
+    for weak in exercise.mistakes:
+        if _verdict_of(exercise, weak) == verdict:
+            return f"Perhaps: {weak.sentence}" if all(verdict) else weak.sentence, (weak.name,)
+    if any(trial.got.failure is not None for trial in trials):
+        return "", ()  # first let the right forms through
+    slipped = [trial.case for trial in slipped_through(trials)]
+    said = [f"`{case.name}`: {case.isolates}" for case in slipped[:SHOWN]]
+    return "\n".join(said), ()
+
+
+@lru_cache(maxsize=64)
+def _verdict_of(exercise: Exercise, weak: Mistake) -> tuple[bool, ...]:
+    """Which implementations a test of ours refuses."""
+    forms = [form_of(exercise, index) for index in range(len(cases_of(exercise)))]
+    return tuple(refuses(weak.implementation, form) for form in forms)
+
+
+def form_of(exercise: Exercise, index: int) -> Any:
+    """The implementation of a case."""
+    return make_call(exercise, index, torch.float64).args[0]
+
+
+def source_of(exercise: Exercise, trial: Trial) -> str:
+    """The right form that was refused, as it is written; "" for a wrong one."""
+    if not is_right(trial.case):
+        return ""
+    return textwrap.dedent(inspect.getsource(form_of(exercise, trial.index))).rstrip()

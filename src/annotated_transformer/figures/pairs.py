@@ -1,0 +1,35 @@
+"""Two shares of each of many things, a line each, in the book's look (matplotlib)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from annotated_transformer.figures.style import LOOKS, TEXT, add_legend, new_figure
+
+
+def draw_pairs(
+    found: Mapping[str, tuple[float, float]], names: tuple[str, str], x_label: str
+) -> dict[str, float]:
+    """One line a thing: an open mark at its first share, a filled one at its second.
+
+    Args:
+        found: thing -> both shares, drawn from the top in that order.
+        names: what the two shares are, for the legend.
+        x_label: of what they are shares.
+
+    Returns:
+        thing -> how far the second lies below the first.
+    """
+    shade, _, marker = LOOKS[0]
+    places = np.arange(len(found))
+    first, second = np.array(list(found.values())).T
+    figure, (axes,) = new_figure(5.6, 0.9 + 0.23 * len(found))
+    axes.hlines(places, first, second, color=TEXT, alpha=0.5, lw=1)
+    axes.plot(first, places, "o", mfc="none", mec=shade, ms=6, label=names[0])
+    axes.plot(second, places, marker, color=shade, ms=6, label=names[1])
+    axes.set_yticks(places, list(found), fontsize=9.5)
+    axes.set_ylim(len(found) - 0.4, -0.6)
+    axes.set_xlabel(x_label)
+    axes.set_xlim(-3, 103)
+    add_legend(figure, loc="outside upper center", ncols=2, fontsize=9.5)
+    return {name: float(one - two) for name, (one, two) in found.items()}

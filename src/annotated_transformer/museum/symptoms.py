@@ -1,0 +1,256 @@
+"""By symptom: from what one sees, by at most four questions, to the exhibit that shows it.
+
+Each question asks for something that is seen or measured in a minute; none asks for a guess.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to a question.
+
+    Attributes:
+        text: what is seen.
+        leads: to the next question, to a bug by its name, or to words where nothing is wrong.
+    """
+
+    text: str
+    leads: "Question | str | Fine"
+
+
+@dataclass(frozen=True)
+class Fine:
+    """Nothing is wrong: what is seen is as it should be, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its answers."""
+
+    text: str
+    answers: tuple[Answer, ...]
+
+
+LEAK = Question(
+    "Change the token three further on in what the decoder reads, as `diagnose` does. Which scores "
+    "before it move?",
+    (
+        Answer(
+            "None, but those of the token right before it do if I change the next one.",
+            "mask-off-by-one",
+        ),
+        Answer(
+            "It has nothing to leak: what it reads is already what it has to say, at the same "
+            "place.",
+            "no-shift-no-mask",
+        ),
+        Answer(
+            "They move.",
+            Question(
+                "Look at the weights of one head of the decoder's self-attention. Where are they?",
+                (
+                    Answer("Above the diagonal too: it sees all.", "no-causal-mask"),
+                    Answer(
+                        "Below the diagonal alone, and the columns, not the rows, add up to 1.",
+                        "softmax-over-queries",
+                    ),
+                    Answer(
+                        "Below the diagonal alone, rows add up to 1. The scores move all the same.",
+                        Question(
+                            "Put zeros in place of what attention gives, and change the token "
+                            "again. Do scores before it still move?",
+                            (
+                                Answer(
+                                    "Yes: something else carries it back.", "norm-over-positions"
+                                ),
+                                Answer(
+                                    "No: attention carries it, through what it takes for a head.",
+                                    "heads-viewed",
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+WRONG_WORDS = Question(
+    "How are the translations wrong?",
+    (
+        Answer("They go on and on, until the limit.", "no-eos"),
+        Answer("Short ones are right, long ones stop in the middle.", "truncated-targets"),
+        Answer("The first word is missing or wrong.", "no-bos"),
+        Answer("The words are right, their order is not.", "no-positions"),
+        Answer(
+            "They begin well and get worse, and without a cache they are right.",
+            "positions-lost-in-decoding",
+        ),
+        Answer("Greedy ones are right, those of a beam are worse.", "cache-not-reordered"),
+        Answer(
+            "They are fluent and about something else, or no language at all.",
+            Question(
+                "Ask for the loss of training pairs with the weights that you kept. Is it that of "
+                "the last steps?",
+                (
+                    Answer(
+                        "No, and a sentence gives the same ids as in training.",
+                        "average-of-strangers",
+                    ),
+                    Answer(
+                        "No, and a sentence gives other ids than in training.",
+                        "vocabulary-of-another-run",
+                    ),
+                    Answer(
+                        "Yes.",
+                        Fine(
+                            "The model is as good as its loss. A loss that is too good to be true "
+                            "is a leak: begin at the first symptom. Else it has to learn for "
+                            "longer, or from more pairs."
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+CHANGES = Question(
+    "When does the same sentence come out otherwise?",
+    (
+        Answer("Each time that I ask.", "dropout-when-asked"),
+        Answer("Alone, and beside a longer one.", "pads-attended"),
+    ),
+)
+
+CURVE = Question(
+    "How does the loss fall?",
+    (
+        Answer(
+            "It stops early, where the most frequent words are guessed.",
+            "residual-lost",
+        ),
+        Answer("It falls, then rises and shakes.", "gradient-kept"),
+        Answer(
+            "Slowly, or not at all after some time.",
+            Question(
+                "Print the rate of learning at a few steps. How does it go?",
+                (
+                    Answer("It is the same at each.", "rate-never-stepped"),
+                    Answer(
+                        "It is where it should be after twice as many steps.", "rate-stepped-twice"
+                    ),
+                ),
+            ),
+        ),
+        Answer(
+            "As it should, and ends well above 0.",
+            Fine(
+                "With label smoothing the loss has a floor that no model passes: about 1.2 nats "
+                "at ε = 0.1 and 2,000 tokens ([chapter 8](../notebooks/08_training.ipynb)). A "
+                "perplexity that is higher than without smoothing is no sign of a bug either: the "
+                "paper says so itself (section 5.4)."
+            ),
+        ),
+    ),
+)
+
+COUNTED = Question(
+    "Add padding to a batch, with any scores there. Does its loss change?",
+    (
+        Answer("Yes: it falls if padding is what it says there.", "pads-in-loss"),
+        Answer("Yes: it rises whatever it says there.", "pads-smoothed"),
+        Answer(
+            "No.",
+            Fine(
+                "Then it is counted otherwise: in bits or nats, by words or by pieces of words, "
+                "with smoothing or without. A loss of another vocabulary cannot be compared."
+            ),
+        ),
+    ),
+)
+
+SCORES = Question(
+    "How was the score made?",
+    (
+        Answer("Of lower-cased text, or of text cut into pieces.", "scored-in-pieces"),
+        Answer("Each token was asked for behind the true beginning.", "scored-with-the-references"),
+    ),
+)
+
+A_LITTLE = Question(
+    "Which of these is off?",
+    (
+        Answer("The file holds more numbers than the formula says.", "tied-by-value"),
+        Answer(
+            "In four parts a step's gradient is another than in one.",
+            "mean-of-means",
+        ),
+        Answer(
+            "The target's embeddings are smaller than the source's by sqrt(d_model).",
+            "scale-on-one-side",
+        ),
+        Answer(
+            "Two words of a source exchanged: the encoder gives the same vectors, exchanged, "
+            "but for a fixed number at each place.",
+            "positions-too-late",
+        ),
+        Answer("A batch gives the same loss twice while it learns: nothing drops.", "no-dropout"),
+        Answer(
+            "On the same queries and keys attention is another than PyTorch's.",
+            Question(
+                "Are its weights sharper or flatter?",
+                (
+                    Answer("Sharper: the largest are close to 1.", "no-scale"),
+                    Answer("Flatter: all are close to each other.", "scaled-twice"),
+                ),
+            ),
+        ),
+    ),
+)
+
+FIRST = Question(
+    "What do you see?",
+    (
+        Answer(
+            "In training nearly all tokens are right, or more than its nonsense lets one think.",
+            LEAK,
+        ),
+        Answer("The loss is good, and what it writes is wrong in some way.", WRONG_WORDS),
+        Answer("The same sentence comes out otherwise from time to time.", CHANGES),
+        Answer("The loss does not fall as it should.", CURVE),
+        Answer("The loss is another than others', and what it writes is as good.", COUNTED),
+        Answer("The score is higher than what people see.", SCORES),
+        Answer("All is a little worse than it should be.", A_LITTLE),
+    ),
+)
+
+MOST_QUESTIONS = 4
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way from the first question to its end.
+
+    Attributes:
+        answers: what was said to each question.
+        end: the bug's name, or that nothing is wrong.
+    """
+
+    answers: tuple[str, ...]
+    end: "str | Fine"
+
+
+def ways(question: Question = FIRST, before: tuple[str, ...] = ()) -> Iterator[Way]:
+    """Every way through the questions."""
+    for answer in question.answers:
+        said = (*before, answer.text)
+        if isinstance(answer.leads, Question):
+            yield from ways(answer.leads, said)
+        else:
+            yield Way(said, answer.leads)
