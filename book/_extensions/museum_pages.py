@@ -4,6 +4,8 @@
     ```
     ```{museum-symptoms}
     ```
+    ```{museum-quotes}
+    ```
 
 What they show is read from the package and its records, so that the pages cannot fall behind.
 """
@@ -25,7 +27,6 @@ from annotated_transformer.museum.exhibit import EVERY, Exhibit, recorded
 from annotated_transformer.museum.seen import QUOTES, SEEN, Quote
 from annotated_transformer.museum.symptoms import FIRST, Question, ways
 
-EXHIBITS = "museum"  # the page of the exhibits, beside that of the symptoms
 WIDTH, HEIGHT, HIGHEST = 320, 90, 8.0  # of a curve; nats
 
 
@@ -137,48 +138,49 @@ class Exhibits(SphinxDirective):
     """Writes every exhibit where it stands."""
 
     def run(self) -> list[nodes.Node]:
-        container = nodes.section()
-        container.document = self.state.document
-        lines = StringList(exhibits().splitlines(), source="the museum")
-        self.state.nested_parse(lines, self.content_offset, container, match_titles=True)
-        return container.children
+        return _parsed(self, exhibits())
 
 
 class Symptoms(SphinxDirective):
-    """Writes the questions, each folded into the answer that leads to it, and what people wrote."""
+    """Writes the questions, each folded into the answer that leads to it."""
 
     def run(self) -> list[nodes.Node]:
-        return [
-            *self._question(FIRST, 1),
-            *self._text("## In people's own words\n\n" + "\n".join(map(_quote, QUOTES))),
-        ]
+        return self._question(FIRST, 1)
 
     def _question(self, question: Question, number: int) -> list[nodes.Node]:
-        found: list[nodes.Node] = self._text(f"**{number}. {question.text}**")
+        found: list[nodes.Node] = _parsed(self, f"**{number}. {question.text}**")
         for answer in question.answers:
             summary = html.escape(answer.text)
             found.append(_raw(f"<details class='symptom'><summary>{summary}</summary>"))
             if isinstance(answer.leads, Question):
                 found += self._question(answer.leads, number + 1)
             elif isinstance(answer.leads, str):
-                found += self._text(_way_to(answer.leads))
+                found += _parsed(self, _way_to(answer.leads))
             else:
-                found += self._text(f"**Nothing is wrong.** {answer.leads.why}")
+                found += _parsed(self, f"**Nothing is wrong.** {answer.leads.why}")
             found.append(_raw("</details>"))
         return found
 
-    def _text(self, markdown: str) -> list[nodes.Node]:
-        container = nodes.section()
-        container.document = self.state.document
-        lines = StringList(markdown.splitlines(), source="the symptoms")
-        self.state.nested_parse(lines, self.content_offset, container, match_titles=True)
-        return container.children
+
+class Quotes(SphinxDirective):
+    """Writes what people wrote before they knew, and the way from there."""
+
+    def run(self) -> list[nodes.Node]:
+        return _parsed(self, "\n".join(map(_quote, QUOTES)))
+
+
+def _parsed(directive: SphinxDirective, markdown: str) -> list[nodes.Node]:
+    container = nodes.section()
+    container.document = directive.state.document
+    lines = StringList(markdown.splitlines(), source="the museum")
+    directive.state.nested_parse(lines, directive.content_offset, container, match_titles=True)
+    return container.children
 
 
 def _way_to(name: str) -> str:
     (bug,) = (one for one in BUGS if one.name == name)
     test = five_lines.CAUGHT_BY[name].__name__.replace("_", " ")
-    return f"[{bug.title}]({EXHIBITS}.md#{anchor(name)}): `{name}`. The test for it: *{test}*."
+    return f"{{ref}}`{bug.title} <{anchor(name)}>`: `{name}`. The test for it: *{test}*."
 
 
 def _quote(quote: Quote) -> str:
@@ -189,7 +191,7 @@ def _quote(quote: Quote) -> str:
     steps = " → ".join(answer.rstrip(".") for answer in way.answers)
     return (
         f'- "{quote.words}" ([{quote.place_name}]({quote.address})): {was} '
-        f"[{bug.title[0].lower()}{bug.title[1:]}]({EXHIBITS}.md#{anchor(quote.bug)}). "
+        f"{{ref}}`{bug.title[0].lower()}{bug.title[1:]} <{anchor(quote.bug)}>`. "
         f"The way: {steps}."
     )
 
@@ -201,4 +203,5 @@ def _raw(markup: str) -> nodes.Node:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("museum-exhibits", Exhibits)
     app.add_directive("museum-symptoms", Symptoms)
+    app.add_directive("museum-quotes", Quotes)
     return {"parallel_read_safe": True}
