@@ -27,7 +27,7 @@ from annotated_transformer.museum.exhibit import EVERY, Exhibit, recorded
 from annotated_transformer.museum.seen import QUOTES, SEEN, Quote
 from annotated_transformer.museum.symptoms import FIRST, Question, ways
 
-WIDTH, HEIGHT, HIGHEST = 320, 90, 8.0  # of a curve; nats
+WIDTH, HEIGHT, LOWEST_TOP = 320, 90, 8.0  # of a picture; nats at its top, at least
 
 
 def anchor(name: str) -> str:
@@ -48,7 +48,10 @@ def _exhibit(bug: Bug, runs: list[Exhibit], right: list[Exhibit]) -> str:
         f"`{bug.name}`. What one sees: {looks}.",
     ]
     if runs:
-        parts += [curve(runs, right), _numbers(runs, right), _said(runs[0], right[0])]
+        seeds = {run.seed for run in runs}
+        right = [run for run in right if run.seed in seeds]
+        parts += [curve(runs, right)] if bug.trains else []
+        parts += [_numbers(runs, right), _said(runs[0], right[0])]
     parts.append(
         "**The one wrong step**\n\n" + "\n\n".join(f"```python\n{c}\n```" for c in code_of(bug))
     )
@@ -95,9 +98,18 @@ def _numbers(runs: list[Exhibit], right: list[Exhibit]) -> str:
         row("score, as its code scores", "score", 1),
         row("BLEU", "bleu", 1),
         row("translations that are right, %", "exact", 1),
-        row("length beside the references", "length_ratio", 2),
+        _lengths(runs, right),
     ]
-    return f"| mean of {seeds} | here | without the bug |\n|---|--:|--:|\n" + "\n".join(rows)
+    return (
+        f"| mean of {seeds}, the same ones | here | without the bug |\n|---|--:|--:|\n"
+        + "\n".join(rows)
+    )
+
+
+def _lengths(runs: list[Exhibit], right: list[Exhibit]) -> str:
+    """Each seed's, since one may write nothing and the next without end."""
+    here, without = (", ".join(f"{one.length_ratio:.2f}" for one in some) for some in (runs, right))
+    return f"| length beside the references, each seed | {here} | {without} |"
 
 
 def _said(one: Exhibit, right: Exhibit) -> str:
@@ -109,10 +121,12 @@ def _said(one: Exhibit, right: Exhibit) -> str:
 def curve(runs: list[Exhibit], right: list[Exhibit]) -> str:
     """The loss of every seed beside those without the bug, as a picture with its words."""
 
+    highest = max(LOWEST_TOP, *(max(one.curve) for one in (*runs, *right)))
+
     def path(one: Exhibit) -> str:
         n = len(one.curve) - 1
         points = (
-            f"{WIDTH * place / n:.1f},{HEIGHT * (1 - min(loss, HIGHEST) / HIGHEST):.1f}"
+            f"{WIDTH * place / n:.1f},{HEIGHT * (1 - loss / highest):.1f}"
             for place, loss in enumerate(one.curve)
         )
         return " ".join(points)
@@ -122,8 +136,8 @@ def curve(runs: list[Exhibit], right: list[Exhibit]) -> str:
 
     steps = len(runs[0].curve) * EVERY
     said = (
-        f"Loss over {steps:,} steps. With the bug it falls from {runs[0].curve[0]:.1f} to "
-        f"{mean(one.curve[-1] for one in runs):.2f}, without it from {right[0].curve[0]:.1f} to "
+        f"Loss over {steps:,} steps, 0 to {highest:.0f} nats. With the bug it ends at "
+        f"{mean(one.curve[-1] for one in runs):.2f}, without it at "
         f"{mean(one.curve[-1] for one in right):.2f}."
     )
     return (

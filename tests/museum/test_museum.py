@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import museum_systems
 from annotated_transformer.cli import main
 from annotated_transformer.data import ParallelCorpus, Vocabulary
 from annotated_transformer.museum import exhibit, recipe
@@ -14,7 +15,7 @@ from annotated_transformer.museum.checks import CHECKS, Finding, diagnose
 from annotated_transformer.museum.exhibit import RIGHT
 from annotated_transformer.museum.recipe import Recipe
 from annotated_transformer.training import RunDirectory
-from museum_systems import OF_WEIGHTS, system
+from museum_systems import OF_WEIGHTS, small, system
 from toy_run import write_corpus
 
 
@@ -32,11 +33,32 @@ def test_the_first_complaint_is_the_bug(
     assert next(one.bug for one in findings if one.bug) == bug.name
 
 
+def test_a_mask_one_off_is_told_from_none_at_any_depth(
+    corpus: ParallelCorpus, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It lets one token more be seen in each layer: six after six layers."""
+    monkeypatch.setattr(museum_systems, "small", small.with_changes(num_layers=6))
+    for name in ("mask-off-by-one", "no-causal-mask"):
+        findings = diagnose(system(exhibit.bug_named(name).recipe, corpus, vocabulary))
+        assert next(one.bug for one in findings if one.bug) == name
+
+
 def test_names_are_unique_and_every_bug_is_a_change() -> None:
     assert len({bug.name for bug in BUGS}) == len(BUGS) >= 24
     for bug in BUGS:
         assert bug.change
         assert bug.recipe != Recipe()
+
+
+def test_each_bug_is_recorded_and_was_named() -> None:
+    for bug in BUGS:
+        runs = exhibit.recorded(bug.name)
+        assert runs, bug.name
+        assert {run.named for run in runs} == {bug.name}
+        assert all(run.steps == recipe.STEPS for run in runs)
+    without = exhibit.recorded("right")
+    assert len(without) >= 5
+    assert not any(run.named for run in without)
 
 
 def test_asking_leaves_the_system_as_it_was(corpus: ParallelCorpus, vocabulary: Vocabulary) -> None:
@@ -121,9 +143,13 @@ def test_a_run_of_ours_has_nothing_to_complain_of(
     run = trained_run(tmp_path, *options)
     capsys.readouterr()
     assert main(["diagnose", "--run-dir", str(run)]) == 0, capsys.readouterr().out
-    lines = capsys.readouterr().out.splitlines()
+    *lines, of_the_package = capsys.readouterr().out.splitlines()
+    assert "asked of this package" in of_the_package
     assert len(lines) == len(CHECKS)
-    assert [line[:4] for line in lines] == ["fine"] * (len(CHECKS) - 2) + ["note"] * 2
+    *decided, length, sure = lines
+    assert all(line.startswith("fine") or "not asked" in line for line in decided)
+    assert length.startswith("note")
+    assert sure.startswith("note")
 
 
 def test_weights_of_another_run_are_noticed(

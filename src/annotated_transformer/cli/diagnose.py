@@ -30,13 +30,16 @@ def run(arguments: argparse.Namespace) -> int:
         names = [check.__name__ for check in CHECKS]
         print_json(
             {
-                name: {"bug": found.bug, "says": found.says}
+                name: {"bug": found.bug, "says": found.says, "decides": found.decides}
                 for name, found in zip(names, findings, strict=True)
             }
         )
         return 1 if wrong else 0
     for found in findings:
         print(f"{'wrong' if found.bug else 'fine' if found.decides else 'note':5}  {found.says}")
+    print(
+        "Ids, loss, gradients, search and score were asked of this package, not of who trained it."
+    )
     if wrong:
         print(f"The first of these is the likely cause: {wrong[0].bug}.")
     return 1 if wrong else 0

@@ -11,7 +11,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = (
         "Train a small translator with one bug in it, ask it, and show what betrays the bug. "
-        "Without a name: the list. About two minutes of one core each."
+        "Without a name: the list. About three minutes of one core each."
     )
     parser.set_defaults(run=run)
     add = parser.add_argument

@@ -89,6 +89,11 @@ FINE = ""
 Check = Callable[[System], Finding]
 
 
+def not_asked(why: str) -> Finding:
+    """A question that has no place here."""
+    return Finding(FINE, f"not asked: {why}", decides=False)
+
+
 def apart(one: Tensor, other: Tensor) -> float:
     """The largest difference."""
     return float((one.detach() - other.detach()).abs().max())
@@ -129,7 +134,7 @@ def asked(system: System) -> Iterator[Transformer]:
 def equation_1(system: System) -> Finding:
     """Each attention against PyTorch's own, on queries, keys and values without meaning."""
     if system.config.attention != "scaled-dot-product" or isinstance(system.config, LaterConfig):
-        return Finding(FINE, "not asked: another attention is meant")
+        return not_asked("another attention is meant")
     with asked(system) as model:
         for attention in modules(model, MultiHeadAttention):
             d_k = attention.query_projection.out_features // attention.num_heads
@@ -155,9 +160,9 @@ def heads(system: System) -> Finding:
     """Each multi-head attention against PyTorch's, with the same weights."""
     config = system.config
     if config.attention != "scaled-dot-product" or isinstance(config, LaterConfig):
-        return Finding(FINE, "not asked: another attention is meant")
+        return not_asked("another attention is meant")
     if config.attention_bias or config.head_widths != (config.d_model // config.num_heads,) * 2:
-        return Finding(FINE, "not asked: PyTorch's has no biases of this kind, or no such widths")
+        return not_asked("PyTorch's has no biases of this kind, or no such widths")
     with asked(system) as model:
         for ours in modules(model, MultiHeadAttention):
             theirs = nn.MultiheadAttention(
@@ -175,6 +180,8 @@ def heads(system: System) -> Finding:
 
 def norms(system: System) -> Finding:
     """Each norm against PyTorch's."""
+    if not any(modules(system.model, LayerNorm)):
+        return not_asked("another norm is meant")
     with asked(system) as model:
         for norm in modules(model, LayerNorm):
             x = 3 * numbers(2, 7, len(norm.gamma)) + 1
@@ -187,7 +194,7 @@ def norms(system: System) -> Finding:
 def residuals(system: System) -> Finding:
     """Around a sub-layer that gives nothing, what enters has to come through."""
     if not system.config.residual:
-        return Finding(FINE, "not asked: no residual connections are meant")
+        return not_asked("no residual connections are meant")
     with asked(system) as model:
         for wrapped in modules(model, ResidualConnection):
             x = numbers(2, 7, system.config.d_model)
@@ -201,7 +208,7 @@ def residuals(system: System) -> Finding:
 def embeddings(system: System) -> Finding:
     """Each side's embedding against sqrt(d_model) times the table, plus the sinusoids."""
     if system.config.positions != "sinusoidal":
-        return Finding(FINE, "not asked: positions are learned, or said to be none")
+        return not_asked("positions are learned, or said to be none")
     lacks = {}
     with asked(system) as model:
         tokens = words(system)
@@ -226,36 +233,46 @@ def embeddings(system: System) -> Finding:
 def ties(system: System) -> Finding:
     """Whether one matrix is in three places, if it is said to be."""
     if not system.config.tie_embeddings:
-        return Finding(FINE, "not asked: three matrices are meant")
-    table = system.model.source_embedding.table.weight
-    gap = apart(table, system.model.projection.weight)
-    if gap > 0:
-        return Finding("tied-by-value", f"projection and embedding are {gap:.2g} apart")
-    return Finding(FINE, "one matrix serves as embedding and projection")
+        return not_asked("three matrices are meant")
+    model = system.model
+    table = model.source_embedding.table.weight
+    others = {"target": model.target_embedding.table.weight, "projection": model.projection.weight}
+    for name, other in others.items():
+        if other is not table:
+            says = (
+                f"the {name}'s matrix is another than the source's, {apart(table, other):.2g} off"
+            )
+            return Finding("tied-by-value", says)
+    return Finding(FINE, "one matrix serves as both embeddings and as projection")
 
 
 # --- what may be seen -----------------------------------------------------------------------------
 
 
 def future(system: System) -> Finding:
-    """Another token further on must not change what is said here."""
-    src, tgt = words(system), words(system, n=10)
+    """Another token further on must not change what is said here.
+
+    A mask that is one off lets one token more be seen in each layer, so that after all layers it is
+    as many; what comes from further ahead comes through no mask.
+    """
+    here, far = 4, system.config.num_layers + 1
+    n = here + far + 3
+    src, tgt = words(system), words(system, n=n + 1)
     tgt[:, 0] = system.config.bos_id
     read, labels = system.recipe.read_and_labels(tgt)
-    answers = torch.equal(read, labels)
+    if torch.equal(read, labels):
+        return Finding("no-shift-no-mask", "the decoder reads the token that it has to say")
     with asked(system) as model:
         before = model(src, read)
-        moved = []
-        for ahead in (1, 3):
+        moved = {}
+        for ahead in (1, far):
             changed = read.clone()
-            changed[:, 4 + ahead :] = words(system, n=read.size(1) - 4 - ahead).flip(0)
-            moved.append(apart(model(src, changed)[:, :5], before[:, :5]))
-    if answers:
-        return Finding("no-shift-no-mask", "the decoder reads the token that it has to say")
+            changed[:, here + ahead :] = words(system, n=n - here - ahead).flip(0)
+            moved[ahead] = apart(model(src, changed)[:, : here + 1], before[:, : here + 1])
+    if moved[far] > SAME:
+        return Finding("no-causal-mask", f"a token {far} ahead moves logits by {moved[far]:.2g}")
     if moved[1] > SAME:
-        return Finding("no-causal-mask", f"a token three ahead moves logits by {moved[1]:.2g}")
-    if moved[0] > SAME:
-        return Finding("mask-off-by-one", f"the next token moves logits by {moved[0]:.2g}")
+        return Finding("mask-off-by-one", f"the next token moves logits by {moved[1]:.2g}")
     return Finding(FINE, "no token ahead moves a logit")
 
 
@@ -354,7 +371,7 @@ def gradients(system: System) -> Finding:
 def rates(system: System) -> Finding:
     """The rates that were written down against those that were meant."""
     if system.log is None or system.rate is None:
-        return Finding(FINE, "not asked: no rates were written down")
+        return not_asked("no rates were written down")
     found = system.log.rates
     meant = [system.rate(step) for step in system.log.steps]
     off = max(abs(one - other) for one, other in zip(found, meant, strict=True))
@@ -371,7 +388,7 @@ def rates(system: System) -> Finding:
 def kept_weights(system: System) -> Finding:
     """What was learned has to be there still: the loss of the last steps, asked again."""
     if system.log is None or not system.log.losses:
-        return Finding(FINE, "not asked: no losses of this kind were written down")
+        return not_asked("no losses of this kind were written down")
     noted = sum(system.log.losses[-20:]) / len(system.log.losses[-20:])
 
     def loss_with(vocabulary: Vocabulary) -> float:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
@@ -188,9 +188,8 @@ def untrained(recipe: Recipe) -> System:
     model = recipe.build(CONFIG)
     for weight in model.parameters():
         weight.data += 0.02 * torch.randn_like(weight)
-    steps = range(1, 31)
-    nothing_learned = [9.0 for _ in steps]  # nats: more than a model that knows nothing has
-    return system_of(recipe, Trained(model, nothing_learned, [recipe.rate(s) for s in steps]))
+    system = system_of(recipe, Trained(model, [], []))
+    return replace(system, log=None, rate=None)
 
 
 def record(exhibit: Exhibit, folder: Path = RECORDS) -> None:

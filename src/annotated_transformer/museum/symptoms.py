@@ -36,11 +36,11 @@ class Question:
 
 
 LEAK = Question(
-    "Change the token three further on in what the decoder reads, as `diagnose` does. Which scores "
+    "In what the decoder reads, change a token further ahead than it has layers. Which scores "
     "before it move?",
     (
         Answer(
-            "None, but those of the token right before it do if I change the next one.",
+            "None. But changing the very next token moves one.",
             "mask-off-by-one",
         ),
         Answer(
@@ -83,9 +83,18 @@ LEAK = Question(
 WRONG_WORDS = Question(
     "How are the translations wrong?",
     (
-        Answer("They go on and on, until the limit.", "no-eos"),
+        Answer("They are right, and then go on and on, until the limit.", "no-eos"),
         Answer("Short ones are right, long ones stop in the middle.", "truncated-targets"),
         Answer("The first word is missing or wrong.", "no-bos"),
+        Answer(
+            "They are empty, or one word again and again.",
+            Fine(
+                "Or rather: that is what many bugs look like. If nearly all tokens are right in "
+                "training, it is a leak: begin with the first symptom. If the loss is high, it has "
+                "learned nothing: begin with the one that does not fall. If the loss was good and "
+                "is bad now, take the last answer here."
+            ),
+        ),
         Answer("The words are right, their order is not.", "no-positions"),
         Answer(
             "They begin well and get worse, and without a cache they are right.",
@@ -125,6 +134,10 @@ CHANGES = Question(
     (
         Answer("Each time that I ask.", "dropout-when-asked"),
         Answer("Alone, and beside a longer one.", "pads-attended"),
+        Answer(
+            "Only where words are drawn by chance.",
+            Fine("Sampling gives another sentence each time; a fixed seed gives the same."),
+        ),
     ),
 )
 
@@ -132,7 +145,7 @@ CURVE = Question(
     "How does the loss fall?",
     (
         Answer(
-            "It stops early, where the most frequent words are guessed.",
+            "It falls fast at first, to half or more of where it began, and then hardly.",
             "residual-lost",
         ),
         Answer("It falls, then rises and shakes.", "gradient-kept"),
@@ -151,7 +164,7 @@ CURVE = Question(
         Answer(
             "As it should, and ends well above 0.",
             Fine(
-                "With label smoothing the loss has a floor that no model passes: about 1.2 nats "
+                "With label smoothing the loss has a floor that no model passes: about 1.08 nats "
                 "at ε = 0.1 and 2,000 tokens ([chapter 8](../notebooks/08_training.ipynb)). A "
                 "perplexity that is higher than without smoothing is no sign of a bug either: the "
                 "paper says so itself (section 5.4)."
@@ -225,8 +238,8 @@ FIRST = Question(
         Answer("The same sentence comes out otherwise from time to time.", CHANGES),
         Answer("The loss does not fall as it should.", CURVE),
         Answer("The loss is another than others', and what it writes is as good.", COUNTED),
-        Answer("The score is higher than what people see.", SCORES),
-        Answer("All is a little worse than it should be.", A_LITTLE),
+        Answer("The score is another than what people see, or others get.", SCORES),
+        Answer("Nothing looks wrong, or all is a little worse than it should be.", A_LITTLE),
     ),
 )
 

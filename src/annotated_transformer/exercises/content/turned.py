@@ -5,6 +5,7 @@ has to let through, and some of its named mistakes, which it has to refuse. The 
 tests, the alternatives are tests that are right.
 """
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,9 +73,9 @@ def turned(
         hints=hints,
         reference=test,
         explanation=explanation,
-        cases=(
-            *(_case(f"a right form ({form})", function) for form, function in right),
-            *(_case(n, known[n].implementation, known[n].sentence) for n in wrong),
+        cases=_mixed(
+            [_case(f"a right form ({form})", function) for form, function in right],
+            [_case(n, known[n].implementation, known[n].sentence) for n in wrong],
         ),
         mistakes=page(module_file, test),
         alternatives=tuple(alternatives),
@@ -84,6 +85,18 @@ def turned(
             "    ...  # your code"
         ),
     )
+
+
+def _mixed(right: Sequence[Case], wrong: Sequence[Case]) -> tuple[Case, ...]:
+    """A wrong form first, then by chance, the same each time.
+
+    So a test that remembers what it was given first has taken a wrong form for its measure.
+    """
+    first, *others = wrong
+    drawn = random.Random(first.name)
+    rest = [*right, *others]
+    drawn.shuffle(rest)
+    return (first, *rest)
 
 
 def _case(name: str, implementation: Candidate, wrong: str | None = None) -> Case:

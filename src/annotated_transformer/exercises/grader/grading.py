@@ -209,7 +209,7 @@ def _judge_test(exercise: Exercise, trials: list[Trial], run: Run) -> Report:
         sentence = f"It lets {right} right forms through and refuses {wrong} wrong ones."
         return write_report(replace(_passed(exercise, trials), finding=sentence))
     assert finding.trial is not None
-    diagnosis, names = verdicts.explained(exercise, trials)
+    diagnosis, names = _explained(verdicts.explained, exercise, trials) or ("", ())
     report = replace(
         _failed(exercise, finding, [], run),
         given=verdicts.source_of(exercise, finding.trial) or None,

@@ -91,15 +91,15 @@ def explained(exercise: Exercise, trials: Sequence[Trial]) -> tuple[str, tuple[s
         trial.got.failure is not None if is_right(trial.case) else trial.got.value is True
         for trial in trials
     )
+    for weak in exercise.mistakes:
+        if _verdict_of(exercise, weak) == verdict:
+            return f"Perhaps: {weak.sentence}" if all(verdict) else weak.sentence, (weak.name,)
     looked_at_by_nobody = any(
         is_right(trial.case) and trial.got.failure is None and trial.got.value is not None
         for trial in trials
     )
     if looked_at_by_nobody:
         return RETURNS, ()
-    for weak in exercise.mistakes:
-        if _verdict_of(exercise, weak) == verdict:
-            return f"Perhaps: {weak.sentence}" if all(verdict) else weak.sentence, (weak.name,)
     if any(trial.got.failure is not None for trial in trials):
         return "", ()  # first let the right forms through
     slipped = [trial.case for trial in slipped_through(trials)]
@@ -107,7 +107,7 @@ def explained(exercise: Exercise, trials: Sequence[Trial]) -> tuple[str, tuple[s
     return "\n".join(said), ()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _verdict_of(exercise: Exercise, weak: Mistake) -> tuple[bool, ...]:
     """Which implementations a test of ours refuses."""
     forms = [form_of(exercise, index) for index in range(len(cases_of(exercise)))]

@@ -92,6 +92,7 @@ def measure_lengths(
                 written = greedy_decode(
                     model, src, max_extra=length - src.size(1), use_cache=name == "cache"
                 )
+                assert written.size(1) - 1 == length
                 taken.append(1000 * (time.perf_counter() - began) / (written.size(1) - 1))
             of_rounds.append(taken)
     return {

@@ -11,6 +11,7 @@ model is. Of each run's own greedy translations it is counted how often they rep
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from torch import Tensor
 
 from annotated_transformer.data import encode_split, load_corpus
 from annotated_transformer.data.batching import collate
+from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.experiments.records import read_record, write_record
 from annotated_transformer.training.run_directory import load_run
@@ -87,14 +89,18 @@ def copies(source: str, sentence: str) -> bool:
 
 
 def measure_run(run_dir: Path, data_dir: Path | None = None) -> dict[str, Any]:
-    """All of one run. Raises CallError if no finished run lives there."""
+    """All of one run. Raises CallError if no finished run of two stacks lives there."""
     model, vocabulary, config = load_run(run_dir)
-    assert isinstance(model, Transformer)
+    if not isinstance(model, Transformer):
+        raise CallError(f"{run_dir} is of one stack; an encoder and a decoder are asked for.")
     split = load_corpus("multi30k", data_dir=data_dir)["valid"]
     encoded = encode_split(split, vocabulary)
     sure, right = sureness(model, encoded.source, encoded.target)
     said = translate_sentences(model, vocabulary, split.source, beam_size=1)
     return {
+        "other_settings": repr(
+            (config.model, config.data, replace(config.training, seed=0, label_smoothing=0.0))
+        ),
         "seed": config.training.seed,
         "label_smoothing": config.training.label_smoothing,
         **by_bins(sure, right),
@@ -123,5 +129,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for run_dir in given.run_dir:
         print(run_dir, file=sys.stderr)
         runs.append(measure_run(run_dir, given.data_dir))
+    others = {run.pop("other_settings") for run in runs}
+    if len(others) > 1:
+        raise CallError(
+            "the runs differ in more than label smoothing and seed; give such as do not."
+        )
     runs.sort(key=lambda run: (run["label_smoothing"], run["seed"]))
     write_record(__file__, {"split": "valid", "runs": runs})
