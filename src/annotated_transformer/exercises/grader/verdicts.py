@@ -8,6 +8,7 @@ which it has to refuse.
 import inspect
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -44,7 +45,8 @@ def finding_of(trials: Sequence[Trial]) -> Finding | None:
     if refused:
         first, *more = refused
         assert first.got.failure is not None
-        raised = describe(first.got.failure)
+        says = first.got.failure.message.partition("\n")[0]  # the rest counts what is off
+        raised = describe(replace(first.got.failure, message=says))
         if not _by_assertion(first):
             return Finding("returns", f"Given {first.case.name}, your test raised {raised}", first)
         others = f" It is one of {len(refused)} right forms that are refused." if more else ""
