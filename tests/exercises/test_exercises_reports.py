@@ -13,6 +13,7 @@ from annotated_transformer.exercises.catalogue import catalogue
 from annotated_transformer.exercises.exercise import Case, Exercise, call
 from annotated_transformer.exercises.grader.grading import grade_exercise
 from annotated_transformer.exercises.reports.card import report_card
+from annotated_transformer.exercises.reports.showing import show_value
 
 
 @pytest.fixture(autouse=True)
@@ -88,3 +89,9 @@ def test_what_is_cut_is_marked_in_card_and_text_alike() -> None:
     report = grade_exercise(exercise_of(torch.exp, fixed(torch.ones(2))), candidate)
     assert f"printed on this input: {'<b>' * 100} …\n" in report.message
     assert f"<pre>{'&lt;b&gt;' * 100} …</pre>" in report_card(report).markup
+
+
+def test_a_rounding_error_is_shown_as_nothing() -> None:
+    assert show_value(2.775557562e-17) == "0.0"
+    assert show_value([-5e-16, 0.25]) == "[0.0, 0.25]"
+    assert show_value(1e-9) == "1e-09"

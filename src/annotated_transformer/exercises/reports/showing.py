@@ -64,6 +64,8 @@ def show_value(value: Any, at: tuple[int, ...] = ()) -> str:
 def _rounded(value: Any) -> Any:
     """Plain numbers without the last digits, which are rounding errors."""
     if isinstance(value, float):
+        if abs(value) < NOISE["float64"]:
+            return 0.0
         return float(f"{value:.10g}") + 0.0  # and no negative zero
     if isinstance(value, (list, tuple)):
         return type(value)(_rounded(item) for item in value)
