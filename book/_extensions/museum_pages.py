@@ -120,7 +120,6 @@ def _said(one: Exhibit, right: Exhibit) -> str:
 
 def curve(runs: list[Exhibit], right: list[Exhibit]) -> str:
     """The loss of every seed beside those without the bug, as a picture with its words."""
-
     highest = max(LOWEST_TOP, *(max(one.curve) for one in (*runs, *right)))
 
     def path(one: Exhibit) -> str:
@@ -171,7 +170,7 @@ class Symptoms(SphinxDirective):
             elif isinstance(answer.leads, str):
                 found += _parsed(self, _way_to(answer.leads))
             else:
-                found += _parsed(self, f"**Nothing is wrong.** {answer.leads.why}")
+                found += _parsed(self, answer.leads.words)
             found.append(_raw("</details>"))
         return found
 

@@ -181,8 +181,9 @@ class Report:
     mistakes: the names of the bank entries that match, the first the most specific;
         where none does, of what any exercise can get wrong: "other-dtype".
     next_hint: how to get the next hint. notes: remarks that do not decide. share: of the named
-        answers those that are right, 0 to 1; of code, 1 where it passed. printed: the start of
-    what the candidate printed.
+        answers those that are right, 0 to 1; of a test, the wrong forms that it refuses, 0 where it
+        refuses a right one; of code, 1 where it passed. printed: the start of what the candidate
+        printed.
     """
 
     exercise_id: str

@@ -24,6 +24,7 @@ from annotated_transformer.museum.recipe import CONFIG, Recipe, Weights
 from annotated_transformer.residual import LayerNorm, ResidualConnection
 from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.transformer import Transformer, evaluation_mode
+from annotated_transformer.variants import SublayerAlone
 
 Build = Callable[[TransformerConfig], Transformer]
 
@@ -234,14 +235,6 @@ def tied_by_value(config: TransformerConfig) -> Transformer:
 # --- layers ---------------------------------------------------------------------------------------
 
 
-class NothingAdded(ResidualConnection):
-    """LayerNorm(Sublayer(x)): the input is not added."""
-
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        output: Tensor = self.norm(self.dropout(sublayer(x)))
-        return output
-
-
 class OverPositions(LayerNorm):
     """Mean and variance are those of a feature over the positions of the sentence."""
 
@@ -439,7 +432,7 @@ BUGS = (
         "residual-lost",
         "What enters a sub-layer is not added to what leaves it",
         "the loss stays high; translations are one word again and again",
-        {"build": with_class(ResidualConnection, NothingAdded)},
+        {"build": with_class(ResidualConnection, SublayerAlone)},
     ),
     Bug(
         "norm-over-positions",

@@ -18,10 +18,9 @@ from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Split, Vocabulary
-from annotated_transformer.data.batching import collate
 from annotated_transformer.decoding.incremental import PrefixDecoder
 from annotated_transformer.evaluation.scoring import cased_bleu
-from annotated_transformer.museum.recipe import Recipe
+from annotated_transformer.museum.recipe import Recipe, tensors
 from annotated_transformer.positional import sinusoidal_encoding
 from annotated_transformer.residual import LayerNorm, ResidualConnection
 from annotated_transformer.transformer import Transformer, evaluation_mode
@@ -114,11 +113,22 @@ def numbers(*shape: int) -> Tensor:
 def padded(system: System, pairs: Split, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
     """Source and target of some pairs, as its own code makes them: (batch, n) each."""
     encoded = system.recipe.ids(pairs, vocabulary)
-    src, tgt = (
-        collate([list(ids) for ids in rows], system.config.pad_id)
-        for rows in (encoded.source, encoded.target)
-    )
-    return src, tgt
+    return tensors(encoded, range(len(encoded)))
+
+
+def best_next(
+    model: Transformer, src: Tensor, read: Tensor, labels: Tensor
+) -> tuple[Tensor, Tensor]:
+    """How sure the model is of its best next token, and whether that is right: (tokens,) each.
+
+    Args:
+        src: (batch, n_src).
+        read: what the decoder reads, (batch, n).
+        labels: what it has to say, (batch, n); padding is no token.
+    """
+    sure, best = model(src, read).softmax(-1).max(-1)  # (batch, n) each
+    real = labels != model.config.pad_id
+    return sure[real], (best == labels)[real]
 
 
 @contextmanager
@@ -485,11 +495,10 @@ def sureness(system: System) -> Finding:
     """
     src, tgt = padded(system, system.held_out, system.recipe.known(system.vocabulary))
     with asked(system) as model:
-        read, labels = system.recipe.read_and_labels(tgt)
-        sure, best = model(src, read).softmax(-1).max(-1)  # (batch, n) twice
-    real = labels != system.config.pad_id
-    right = (best == labels)[real].float().mean()
-    says = f"of the next token it is {sure[real].mean():.0%} sure, and right in {right:.0%}"
+        sure, right = best_next(model, src, *system.recipe.read_and_labels(tgt))
+    says = (
+        f"of the next token it is {sure.mean():.0%} sure, and right in {right.float().mean():.0%}"
+    )
     return Finding(FINE, says, decides=False)
 
 

@@ -13,7 +13,6 @@ from torch.testing import assert_close
 
 from annotated_transformer.attention import MultiHeadAttention
 from annotated_transformer.data import Split, Vocabulary
-from annotated_transformer.data.batching import collate
 from annotated_transformer.decoding.incremental import PrefixDecoder
 from annotated_transformer.evaluation.scoring import cased_bleu
 from annotated_transformer.museum import recipe as right
@@ -149,8 +148,7 @@ def it_is_asked_in_its_own_words(recipe: Recipe, pairs: Split, vocabulary: Vocab
 def what_was_learned_is_there(
     model: Transformer, recipe: Recipe, pairs: Split, vocabulary: Vocabulary, log: Log
 ) -> None:
-    ids = recipe.ids(pairs, vocabulary)
-    src, tgt = (collate([list(one) for one in side]) for side in (ids.source, ids.target))
+    src, tgt = right.tensors(recipe.ids(pairs, vocabulary), range(len(pairs)))
     noted = sum(log.losses[-20:]) / 20
     assert recipe.loss_of(model.eval(), src, tgt) < noted + 0.5
 

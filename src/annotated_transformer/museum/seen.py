@@ -8,12 +8,31 @@ from dataclasses import dataclass
 GITHUB = "https://github.com/"
 
 
+class AtAPlace:
+    """What stands at a place: repository and number, or an address."""
+
+    place: str
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds it."""
+        if self.place.startswith("https://"):
+            return self.place
+        repository, number = self.place.split("#")
+        return f"{GITHUB}{repository}/issues/{number}"
+
+    @property
+    def place_name(self) -> str:
+        """As "owner/name#3", or the host of an address."""
+        return self.place.split("/")[2] if self.place.startswith("https://") else self.place
+
+
 @dataclass(frozen=True)
-class Seen:
-    """One place.
+class Seen(AtAPlace):
+    """A bug that somebody had.
 
     Attributes:
-        place: repository and number, or an address.
+        place: see `AtAPlace`.
         says: what happened there.
         differs: how it is another bug than the exhibit's; "" where it is the same.
     """
@@ -22,37 +41,14 @@ class Seen:
     says: str
     differs: str = ""
 
-    @property
-    def address(self) -> str:
-        """Where a browser finds it."""
-        return address_of(self.place)
-
-    @property
-    def place_name(self) -> str:
-        """What to call the place."""
-        return name_of(self.place)
-
-
-def address_of(place: str) -> str:
-    """Where a browser finds a place."""
-    if place.startswith("https://"):
-        return place
-    repository, number = place.split("#")
-    return f"{GITHUB}{repository}/issues/{number}"
-
-
-def name_of(place: str) -> str:
-    """As "owner/name#3", or the host of an address."""
-    return place.split("/")[2] if place.startswith("https://") else place
-
 
 @dataclass(frozen=True)
-class Quote:
+class Quote(AtAPlace):
     """What somebody wrote before the cause was known.
 
     Attributes:
         words: as they stand there.
-        place: as in `Seen`.
+        place: see `AtAPlace`.
         bug: what it was, or most likely was.
         sure: whether the thread says so.
     """
@@ -61,16 +57,6 @@ class Quote:
     place: str
     bug: str
     sure: bool
-
-    @property
-    def address(self) -> str:
-        """Where a browser finds it."""
-        return address_of(self.place)
-
-    @property
-    def place_name(self) -> str:
-        """What to call the place."""
-        return name_of(self.place)
 
 
 SEEN: dict[str, Seen] = {

@@ -13,18 +13,18 @@ class Answer:
 
     Attributes:
         text: what is seen.
-        leads: to the next question, to a bug by its name, or to words where nothing is wrong.
+        leads: to the next question, to a bug by its name, or to advice.
     """
 
     text: str
-    leads: "Question | str | Fine"
+    leads: "Question | str | Advice"
 
 
 @dataclass(frozen=True)
-class Fine:
-    """Nothing is wrong: what is seen is as it should be, and why."""
+class Advice:
+    """An end without an exhibit: nothing is wrong and why, or where to begin in its place."""
 
-    why: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ WRONG_WORDS = Question(
         Answer("The first word is missing or wrong.", "no-bos"),
         Answer(
             "They are empty, or one word again and again.",
-            Fine(
-                "Or rather: that is what many bugs look like. If nearly all tokens are right in "
+            Advice(
+                "That is what many bugs look like. If nearly all tokens are right in "
                 "training, it is a leak: begin with the first symptom. If the loss is high, it has "
                 "learned nothing: begin with the one that does not fall. If the loss was good and "
                 "is bad now, take the last answer here."
@@ -117,8 +117,8 @@ WRONG_WORDS = Question(
                     ),
                     Answer(
                         "Yes.",
-                        Fine(
-                            "The model is as good as its loss. A loss that is too good to be true "
+                        Advice(
+                            "Then the model is as good as its loss. One too good to be true "
                             "is a leak: begin at the first symptom. Else it has to learn for "
                             "longer, or from more pairs."
                         ),
@@ -136,7 +136,9 @@ CHANGES = Question(
         Answer("Alone, and beside a longer one.", "pads-attended"),
         Answer(
             "Only where words are drawn by chance.",
-            Fine("Sampling gives another sentence each time; a fixed seed gives the same."),
+            Advice(
+                "Nothing is wrong: drawing gives another sentence each time, a fixed seed the same."
+            ),
         ),
     ),
 )
@@ -163,9 +165,10 @@ CURVE = Question(
         ),
         Answer(
             "As it should, and ends well above 0.",
-            Fine(
-                "With label smoothing the loss has a floor that no model passes: about 1.08 nats "
-                "at ε = 0.1 and 2,000 tokens ([chapter 8](../notebooks/08_training.ipynb)). A "
+            Advice(
+                "Nothing is wrong: with label smoothing the loss has a floor that no model passes, "
+                "about 1.08 nats at ε = 0.1 and 2,000 tokens "
+                "([chapter 8](../notebooks/08_training.ipynb)). A "
                 "perplexity that is higher than without smoothing is no sign of a bug either: the "
                 "paper says so itself (section 5.4)."
             ),
@@ -180,8 +183,9 @@ COUNTED = Question(
         Answer("Yes: it rises whatever it says there.", "pads-smoothed"),
         Answer(
             "No.",
-            Fine(
-                "Then it is counted otherwise: in bits or nats, by words or by pieces of words, "
+            Advice(
+                "Nothing need be wrong. It is counted otherwise: in bits or nats, by words or by "
+                "pieces of words, "
                 "with smoothing or without. A loss of another vocabulary cannot be compared."
             ),
         ),
@@ -252,11 +256,11 @@ class Way:
 
     Attributes:
         answers: what was said to each question.
-        end: the bug's name, or that nothing is wrong.
+        end: the bug's name, or advice.
     """
 
     answers: tuple[str, ...]
-    end: "str | Fine"
+    end: "str | Advice"
 
 
 def ways(question: Question = FIRST, before: tuple[str, ...] = ()) -> Iterator[Way]:

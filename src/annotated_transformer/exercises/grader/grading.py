@@ -204,9 +204,10 @@ def _judge_test(exercise: Exercise, trials: list[Trial], run: Run) -> Report:
     """The report on a test: all wrong forms that slip through it, or a right one it refuses."""
     finding = verdicts.finding_of(trials)
     if finding is None:
-        right = sum(verdicts.is_right(trial.case) for trial in trials)
-        wrong = len(trials) - right
-        sentence = f"It lets {right} right forms through and refuses {wrong} wrong ones."
+        wrong = verdicts.wrong_forms(trials)
+        sentence = (
+            f"It lets {len(trials) - wrong} right forms through and refuses {wrong} wrong ones."
+        )
         return write_report(replace(_passed(exercise, trials), finding=sentence))
     assert finding.trial is not None
     diagnosis, names = _explained(verdicts.explained, exercise, trials) or ("", ())

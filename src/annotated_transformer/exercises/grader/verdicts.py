@@ -1,8 +1,8 @@
 """What there is to say of a test that a learner wrote: what slips through it, what it refuses.
 
 An exercise of kind "test" is another one turned round. Its cases are implementations, each given to
-the test as its only argument: first right forms, which it has to let through, then wrong ones,
-which it has to refuse.
+the test as its only argument: right forms, which it has to let through, and wrong ones, which it
+has to refuse.
 """
 
 import inspect
@@ -52,13 +52,12 @@ def finding_of(trials: Sequence[Trial]) -> Finding | None:
         others = f" It is one of {len(refused)} right forms that are refused." if more else ""
         sentence = f"Your test refuses {first.case.name}. It raised {raised}{others}"
         return Finding("refuses", sentence, first)
-    wrong = [trial for trial in trials if not is_right(trial.case)]
     slipped = slipped_through(trials)
     if not slipped:
         return None
     number = "one gets" if len(slipped) == 1 else f"{len(slipped)} get"
     names = ", ".join(f"`{trial.case.name}`" for trial in slipped)
-    sentence = f"Of {len(wrong)} wrong forms {number} through: {names}."
+    sentence = f"Of {wrong_forms(trials)} wrong forms {number} through: {names}."
     return Finding("lets through", sentence, slipped[0])
 
 
@@ -67,17 +66,28 @@ def _by_assertion(trial: Trial) -> bool:
     return trial.got.failure is not None and trial.got.failure.class_name == "AssertionError"
 
 
+def is_refused(trial: Trial) -> bool:
+    """Whether the test said no to this implementation."""
+    if is_right(trial.case):
+        return trial.got.failure is not None
+    return trial.got.value is True
+
+
+def wrong_forms(trials: Sequence[Trial]) -> int:
+    """How many there are."""
+    return sum(not is_right(trial.case) for trial in trials)
+
+
 def slipped_through(trials: Sequence[Trial]) -> list[Trial]:
     """The wrong forms that the test does not refuse."""
-    return [trial for trial in trials if not is_right(trial.case) and trial.got.value is not True]
+    return [trial for trial in trials if not is_right(trial.case) and not is_refused(trial)]
 
 
 def share_of(trials: Sequence[Trial]) -> float:
     """Of the wrong forms those that it refuses, 0 where it refuses a right one too."""
     if any(trial.got.failure is not None for trial in trials):
         return 0.0
-    wrong = [trial for trial in trials if not is_right(trial.case)]
-    return 1 - len(slipped_through(trials)) / len(wrong)
+    return 1 - len(slipped_through(trials)) / wrong_forms(trials)
 
 
 def explained(exercise: Exercise, trials: Sequence[Trial]) -> tuple[str, tuple[str, ...]]:
@@ -89,10 +99,7 @@ def explained(exercise: Exercise, trials: Sequence[Trial]) -> tuple[str, tuple[s
     stumbles = any(trial.got.failure is not None and not _by_assertion(trial) for trial in trials)
     if stumbles:
         return "", ()
-    verdict = tuple(
-        trial.got.failure is not None if is_right(trial.case) else trial.got.value is True
-        for trial in trials
-    )
+    verdict = tuple(map(is_refused, trials))
     for weak in exercise.mistakes:
         if _verdict_of(exercise, weak) == verdict:
             return f"Perhaps: {weak.sentence}" if all(verdict) else weak.sentence, (weak.name,)

@@ -11,7 +11,6 @@ model is. Of each run's own greedy translations it is counted how often they rep
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,8 @@ from annotated_transformer.data.batching import collate
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.experiments.records import read_record, write_record
+from annotated_transformer.museum.checks import best_next
+from annotated_transformer.museum.recipe import shifted
 from annotated_transformer.training.run_directory import load_run
 from annotated_transformer.transformer import Transformer
 
@@ -43,11 +44,9 @@ def sureness(
     sure, right = [], []
     for at in range(0, len(source), AT_ONCE):
         src, tgt = (collate([list(ids) for ids in s[at : at + AT_ONCE]]) for s in (source, target))
-        labels = tgt[:, 1:]
-        probability, best = model(src, tgt[:, :-1]).softmax(-1).max(-1)  # (batch, n) each
-        real = labels != model.config.pad_id
-        sure.append(probability[real])
-        right.append((best == labels)[real])
+        of_these, told = best_next(model, src, *shifted(tgt))
+        sure.append(of_these)
+        right.append(told)
     return torch.cat(sure), torch.cat(right)
 
 
@@ -98,9 +97,11 @@ def measure_run(run_dir: Path, data_dir: Path | None = None) -> dict[str, Any]:
     sure, right = sureness(model, encoded.source, encoded.target)
     said = translate_sentences(model, vocabulary, split.source, beam_size=1)
     return {
-        "other_settings": repr(
-            (config.model, config.data, replace(config.training, seed=0, label_smoothing=0.0))
-        ),
+        "settings": {
+            name: value
+            for name, value in {**config.model.to_dict(), **config.training.to_dict()}.items()
+            if name not in ("seed", "label_smoothing")
+        },
         "seed": config.training.seed,
         "label_smoothing": config.training.label_smoothing,
         **by_bins(sure, right),
@@ -129,10 +130,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for run_dir in given.run_dir:
         print(run_dir, file=sys.stderr)
         runs.append(measure_run(run_dir, given.data_dir))
-    others = {run.pop("other_settings") for run in runs}
-    if len(others) > 1:
+    settings = [run.pop("settings") for run in runs]
+    if any(one != settings[0] for one in settings):
         raise CallError(
             "the runs differ in more than label smoothing and seed; give such as do not."
         )
     runs.sort(key=lambda run: (run["label_smoothing"], run["seed"]))
-    write_record(__file__, {"split": "valid", "runs": runs})
+    write_record(__file__, {"split": "valid", "settings": settings[0], "runs": runs})
