@@ -23,7 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.museum import five_lines
 from annotated_transformer.museum.bugs import BUGS, Bug
-from annotated_transformer.museum.exhibit import EVERY, Exhibit, recorded
+from annotated_transformer.museum.exhibit import EVERY, Exhibit, recorded, without
 from annotated_transformer.museum.seen import QUOTES, SEEN, Quote
 from annotated_transformer.museum.symptoms import FIRST, Question, ways
 
@@ -37,8 +37,9 @@ def anchor(name: str) -> str:
 
 def exhibits() -> str:
     """Every exhibit as Markdown, each with a heading of its own."""
-    right = recorded("right")
-    return "\n\n".join(_exhibit(bug, recorded(bug.name), right) for bug in BUGS)
+    return "\n\n".join(
+        _exhibit(bug, recorded(bug.name), recorded(without(bug).name)) for bug in BUGS
+    )
 
 
 def _exhibit(bug: Bug, runs: list[Exhibit], right: list[Exhibit]) -> str:

@@ -4,6 +4,7 @@ import pytest
 
 from annotated_transformer.data import ParallelCorpus, Vocabulary
 from annotated_transformer.data.grammar.corpus import generate_corpus
+from annotated_transformer.museum import exhibit, recipe
 from annotated_transformer.museum.recipe import CONFIG
 
 
@@ -16,3 +17,12 @@ def corpus() -> ParallelCorpus:
 def vocabulary(corpus: ParallelCorpus) -> Vocabulary:
     train = corpus["train"]
     return Vocabulary.train([*train.source, *train.target], CONFIG.vocab_size)
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch, corpus: ParallelCorpus, vocabulary: Vocabulary) -> None:
+    """A museum that trains in moments."""
+    monkeypatch.setattr(recipe, "corpus", lambda: corpus)
+    monkeypatch.setattr(recipe, "vocabulary", lambda: vocabulary)
+    monkeypatch.setattr(exhibit, "ASKED", 10)
+    monkeypatch.setattr(recipe, "MAX_TOKENS", 512)

@@ -1,16 +1,18 @@
 """The few lines of each bug fail on it and pass on what is right."""
 
 import inspect
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 import torch
 
 from annotated_transformer.data import ParallelCorpus, Vocabulary
-from annotated_transformer.museum import recipe
+from annotated_transformer.museum import exhibit, recipe
 from annotated_transformer.museum.bugs import BUGS, Bug
-from annotated_transformer.museum.checks import System
 from annotated_transformer.museum.five_lines import CAUGHT_BY, Test
 from annotated_transformer.museum.recipe import Recipe
+from annotated_transformer.museum.system import System
 from museum_systems import system
 
 TESTS = list(dict.fromkeys(CAUGHT_BY.values()))
@@ -51,3 +53,13 @@ def test_it_fails_on_its_bug(
     monkeypatch.setattr(recipe, "corpus", lambda: corpus)  # of which the other vocabulary is made
     with pytest.raises(AssertionError):
         given(CAUGHT_BY[bug.name], system(bug.recipe, corpus, vocabulary))
+
+
+@pytest.mark.slow  # only training shows it: two runs of 150 steps
+@pytest.mark.usefixtures("tiny")
+def test_strangers_averaged_are_caught(tmp_path: Path) -> None:
+    bug, test = exhibit.bug_named("average-of-strangers"), CAUGHT_BY["average-of-strangers"]
+    for one, caught in ((bug, True), (exhibit.RIGHT, False)):
+        trained = exhibit.trained_with(one, 0, tmp_path, steps=150)
+        with pytest.raises(AssertionError) if caught else nullcontext():
+            given(test, exhibit.system_of(one.recipe, trained))

@@ -1,6 +1,7 @@
 """Each bug is found by a measurement that does not know it, and the right run is not blamed."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from annotated_transformer.data import ParallelCorpus, Vocabulary
 from annotated_transformer.museum import exhibit, recipe
 from annotated_transformer.museum.bugs import BUGS, Bug
 from annotated_transformer.museum.checks import CHECKS, Finding, diagnose
-from annotated_transformer.museum.exhibit import RIGHT
+from annotated_transformer.museum.exhibit import CONTROLS, RIGHT, Exhibit
 from annotated_transformer.museum.recipe import Recipe
 from annotated_transformer.training import RunDirectory
 from museum_systems import OF_WEIGHTS, small, system
@@ -56,9 +57,47 @@ def test_each_bug_is_recorded_and_was_named() -> None:
         assert runs, bug.name
         assert {run.named for run in runs} == {bug.name}
         assert all(run.steps == recipe.STEPS for run in runs)
-    without = exhibit.recorded("right")
-    assert len(without) >= 5
-    assert not any(run.named for run in without)
+
+
+def test_a_bug_is_recorded_beside_its_control_with_the_same_seeds() -> None:
+    assert len(exhibit.recorded(RIGHT.name)) >= 5
+    for control in CONTROLS:
+        assert not any(run.named for run in exhibit.recorded(control.name))
+    for bug in BUGS:
+        seeds = [run.seed for run in exhibit.recorded(bug.name)]
+        without = [run.seed for run in exhibit.recorded(exhibit.without(bug).name)]
+        assert len(seeds) >= 3
+        assert set(seeds) <= set(without), bug.name
+
+
+def test_a_control_has_all_of_a_bug_but_the_bug() -> None:
+    apart = {bug.name: exhibit.without(bug).name for bug in BUGS}
+    other = {name: control for name, control in apart.items() if control != RIGHT.name}
+    assert other == {"mean-of-means": "right-in-parts", "cache-not-reordered": "right-with-beam"}
+
+
+# What each shows that no run without a bug does. Seed 3 is recorded of none of them.
+SHOWS: dict[str, Callable[[Exhibit], bool]] = {
+    "no-causal-mask": lambda one: one.accuracy > 0.99 and one.bleu < 1,
+    "no-eos": lambda one: one.length_ratio > 1.2 and one.accuracy > 0.97,
+    "truncated-targets": lambda one: one.length_ratio < 0.8 and one.accuracy > 0.97,
+}
+
+
+@pytest.mark.parametrize("name", SHOWS)
+def test_what_is_recorded_of_it_shows_in_no_run_without_it(name: str) -> None:
+    assert all(map(SHOWS[name], exhibit.recorded(name)))
+    assert not any(map(SHOWS[name], exhibit.recorded(RIGHT.name)))
+
+
+@pytest.mark.slow  # three trainings as long as the recorded ones
+@pytest.mark.parametrize("name", SHOWS)
+def test_trained_anew_it_shows_what_is_recorded(name: str, tmp_path: Path) -> None:
+    anew = exhibit.make(exhibit.bug_named(name), 3, tmp_path)
+    assert anew.named == name
+    assert SHOWS[name](anew), anew
+    losses = [run.loss for run in exhibit.recorded(name)]
+    assert anew.loss == pytest.approx(sum(losses) / len(losses), rel=0.03)
 
 
 def test_asking_leaves_the_system_as_it_was(corpus: ParallelCorpus, vocabulary: Vocabulary) -> None:
@@ -69,15 +108,6 @@ def test_asking_leaves_the_system_as_it_was(corpus: ParallelCorpus, vocabulary: 
     assert asked.model.training
     assert all(torch.equal(w, before[name]) for name, w in asked.model.state_dict().items())
     assert all(w.grad is None for w in asked.model.parameters())
-
-
-@pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch, corpus: ParallelCorpus, vocabulary: Vocabulary) -> None:
-    """A museum that trains in moments."""
-    monkeypatch.setattr(recipe, "corpus", lambda: corpus)
-    monkeypatch.setattr(recipe, "vocabulary", lambda: vocabulary)
-    monkeypatch.setattr(exhibit, "ASKED", 10)
-    monkeypatch.setattr(recipe, "MAX_TOKENS", 512)
 
 
 @pytest.mark.slow  # only training shows them: two runs of 150 steps
@@ -105,7 +135,7 @@ def test_the_command_makes_an_exhibit_and_records_it(
 
 def test_the_command_lists_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["museum"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(BUGS)
+    assert len(capsys.readouterr().out.splitlines()) == len(BUGS) + len(CONTROLS)
     assert main(["museum", "no-such-bug"]) == 2
     assert "no-causal-mask" in capsys.readouterr().err
 

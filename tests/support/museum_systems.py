@@ -4,8 +4,8 @@ import torch
 
 from annotated_transformer.data import ParallelCorpus, Split, Vocabulary
 from annotated_transformer.museum import recipe
-from annotated_transformer.museum.checks import Log, System
 from annotated_transformer.museum.recipe import CONFIG, Recipe
+from annotated_transformer.museum.system import Log, System
 
 OF_WEIGHTS = {"average-of-strangers", "vocabulary-of-another-run"}  # only training shows them
 small = CONFIG.with_changes(d_model=32, d_ff=64, num_layers=1)

@@ -15,7 +15,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(run=run)
     add = parser.add_argument
-    add("bug", nargs="?", help='a name from the list; "right" is the run without a bug')
+    add("bug", nargs="?", help="a name from the list; those that begin with right have no bug")
     add("--seed", type=int, default=0, help="of the training (default 0)")
     add("--steps", type=positive, help="of the training (default 1200, as recorded)")
     add("--work", type=Path, default=Path("runs/museum"), help="keeps the right runs' weights")
@@ -23,14 +23,14 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the bugs, or make one exhibit."""
+    """List what there is, or make one exhibit."""
+    from annotated_transformer.museum import exhibit
     from annotated_transformer.museum.bugs import BUGS
 
     if arguments.bug is None:
-        for bug in BUGS:
+        for bug in (*BUGS, *exhibit.CONTROLS):
             print(f"{bug.name:26}  {bug.title}: {bug.looks}")
         return 0
-    from annotated_transformer.museum import exhibit
     from annotated_transformer.museum.recipe import STEPS
 
     steps = arguments.steps or STEPS

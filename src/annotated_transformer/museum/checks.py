@@ -5,8 +5,7 @@ that the first that fails names the cause and not what follows from it.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -16,56 +15,15 @@ from torch.nn import functional
 
 from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.attention import MultiHeadAttention
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.data import Split, Vocabulary
+from annotated_transformer.data import Vocabulary
 from annotated_transformer.decoding.incremental import PrefixDecoder
 from annotated_transformer.evaluation.scoring import cased_bleu
-from annotated_transformer.museum.recipe import Recipe, tensors
+from annotated_transformer.museum.system import System, asked, best_next, padded
 from annotated_transformer.positional import sinusoidal_encoding
 from annotated_transformer.residual import LayerNorm, ResidualConnection
-from annotated_transformer.transformer import Transformer, evaluation_mode
+from annotated_transformer.transformer import evaluation_mode
 
 SAME = 1e-4  # two ways to the same number in single precision
-
-
-@dataclass(frozen=True)
-class Log:
-    """What a training wrote down.
-
-    Attributes:
-        steps: at which it did, counted from 1.
-        losses: in nats per token; none where they are of another kind.
-        rates: of learning.
-    """
-
-    steps: Sequence[int]
-    losses: Sequence[float]
-    rates: Sequence[float]
-
-
-@dataclass(frozen=True)
-class System:
-    """What is asked.
-
-    Attributes:
-        model: trained.
-        recipe: the code around it, from text to score.
-        config: what the model is said to be.
-        vocabulary: of its training.
-        pairs: sentences that it has learned from.
-        held_out: sentences that it has not.
-        log: of its training; None where nobody kept it.
-        rate: which rate each step should have had; None where nobody knows.
-    """
-
-    model: Transformer
-    recipe: Recipe
-    config: TransformerConfig
-    vocabulary: Vocabulary
-    pairs: Split
-    held_out: Split
-    log: Log | None = None
-    rate: Callable[[int], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -108,34 +66,6 @@ def words(system: System, sentences: int = 2, n: int = 9) -> Tensor:
 def numbers(*shape: int) -> Tensor:
     """Standard normal numbers, the same each time."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
-
-
-def padded(system: System, pairs: Split, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
-    """Source and target of some pairs, as its own code makes them: (batch, n) each."""
-    encoded = system.recipe.ids(pairs, vocabulary)
-    return tensors(encoded, range(len(encoded)))
-
-
-def best_next(
-    model: Transformer, src: Tensor, read: Tensor, labels: Tensor
-) -> tuple[Tensor, Tensor]:
-    """How sure the model is of its best next token, and whether that is right: (tokens,) each.
-
-    Args:
-        src: (batch, n_src).
-        read: what the decoder reads, (batch, n).
-        labels: what it has to say, (batch, n); padding is no token.
-    """
-    sure, best = model(src, read).softmax(-1).max(-1)  # (batch, n) each
-    real = labels != model.config.pad_id
-    return sure[real], (best == labels)[real]
-
-
-@contextmanager
-def asked(system: System) -> Iterator[Transformer]:
-    """The model as it is asked."""
-    with evaluation_mode(system.model), torch.no_grad():
-        yield system.model
 
 
 # --- inside the layers ----------------------------------------------------------------------------

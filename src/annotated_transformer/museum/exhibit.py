@@ -14,14 +14,18 @@ from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.scoring import cased_bleu, exact_match
 from annotated_transformer.museum import recipe as right
 from annotated_transformer.museum.bugs import BUGS, Bug
-from annotated_transformer.museum.checks import Log, System, diagnose
+from annotated_transformer.museum.checks import diagnose
 from annotated_transformer.museum.recipe import CONFIG, Recipe, Trained, Weights
+from annotated_transformer.museum.system import Log, System
 from annotated_transformer.training.checkpoints import load_tensors, save_tensors
 from annotated_transformer.training.run_directory import model_weights, set_model_weights
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 RECORDS = Path(__file__).resolve().parent / "recorded"
 RIGHT = Bug("right", "Nothing", "all is well")
+IN_PARTS = Bug("right-in-parts", "Nothing, in steps of four batches", "all is well", {"parts": 4})
+WITH_BEAM = Bug("right-with-beam", "Nothing, with a beam", "all is well", {"beam": 4}, trains=False)
+CONTROLS = (RIGHT, IN_PARTS, WITH_BEAM)
 EVERY, ASKED, AT_ONCE = 50, 200, 50  # steps a point of the curve; sentences; sentences a batch
 FORMAT = "annotated-transformer museum 1"
 Progress = Callable[[int], None]
@@ -32,7 +36,7 @@ class Exhibit:
     """What one training with a bug came to.
 
     Attributes:
-        bug: its name; "right" for none.
+        bug: its name, or that of a control, which has none.
         seed: of the training.
         steps: how many.
         curve: the mean loss of each `EVERY` steps, in nats per token, as its own code counts it.
@@ -67,37 +71,52 @@ class Exhibit:
 
 
 def bug_named(name: str) -> Bug:
-    """The bug of a name; "right" is none. Raises CallError if there is no such bug."""
-    for bug in (RIGHT, *BUGS):
+    """The bug or control of a name. Raises CallError if there is none."""
+    for bug in (*CONTROLS, *BUGS):
         if bug.name == name:
             return bug
-    raise CallError(f"the museum has no {name!r}; it has {', '.join(bug.name for bug in BUGS)}.")
+    known = ", ".join(bug.name for bug in (*BUGS, *CONTROLS))
+    raise CallError(f"the museum has no {name!r}; it has {known}.")
+
+
+def without(bug: Bug) -> Bug:
+    """The control of a bug: without it, but with as many parts a step and the same beam."""
+    for control in (IN_PARTS, WITH_BEAM):
+        if control.change.items() <= bug.change.items():
+            return control
+    return RIGHT
 
 
 def make(
     bug: Bug, seed: int, work: Path, steps: int = right.STEPS, progress: Progress = lambda _: None
 ) -> Exhibit:
-    """Train with a bug, ask, and examine.
+    """Train with a bug, ask, and examine; the arguments are those of `trained_with`."""
+    began = time.process_time()
+    trained = trained_with(bug, seed, work, steps, progress)
+    return examine(bug, seed, trained, time.process_time() - began)
+
+
+def trained_with(
+    bug: Bug, seed: int, work: Path, steps: int = right.STEPS, progress: Progress = lambda _: None
+) -> Trained:
+    """The run with a bug: trained, or the right one where only the asking is wrong.
 
     Args:
         work: a folder for the weights of right runs, which several bugs share.
         steps: of the training.
         progress: is told each step.
     """
-    began = time.process_time()
 
     def stranger() -> Weights:
         return model_weights(right_run(seed + 1, work, steps, progress).model)
 
     if bug.trains and bug is not RIGHT:
-        trained = right.train(bug.recipe, seed, steps, progress)
-    else:
-        trained = right_run(seed, work, steps, progress)
-        weights = bug.recipe.keep(model_weights(trained.model), stranger)
-        trained.model = bug.recipe.build(CONFIG)
-        set_model_weights(trained.model, weights, kept(seed, work, steps))
-    seconds = time.process_time() - began
-    return examine(bug, seed, trained, seconds)
+        return right.train(bug.recipe, seed, steps, progress)
+    trained = right_run(seed, work, steps, progress)
+    weights = bug.recipe.keep(model_weights(trained.model), stranger)
+    trained.model = bug.recipe.build(CONFIG)
+    set_model_weights(trained.model, weights, kept(seed, work, steps))
+    return trained
 
 
 def kept(seed: int, work: Path, steps: int) -> Path:

@@ -16,8 +16,8 @@ from annotated_transformer.data import Split, Vocabulary
 from annotated_transformer.decoding.incremental import PrefixDecoder
 from annotated_transformer.evaluation.scoring import cased_bleu
 from annotated_transformer.museum import recipe as right
-from annotated_transformer.museum.checks import Log
 from annotated_transformer.museum.recipe import Recipe
+from annotated_transformer.museum.system import Log
 from annotated_transformer.positional import sinusoidal_encoding
 from annotated_transformer.residual import LayerNorm, ResidualConnection
 from annotated_transformer.transformer import Transformer

@@ -7,8 +7,8 @@ from annotated_transformer.after.families import OneStack
 from annotated_transformer.data import Split, load_corpus
 from annotated_transformer.decoding.decode import incremental_decoder
 from annotated_transformer.errors import CallError
-from annotated_transformer.museum.checks import Log, System
 from annotated_transformer.museum.recipe import Recipe
+from annotated_transformer.museum.system import Log, System
 from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.training.run_directory import RunDirectory, load_run
 from annotated_transformer.training.trainer import build_schedule

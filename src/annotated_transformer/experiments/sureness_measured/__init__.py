@@ -22,8 +22,8 @@ from annotated_transformer.data.batching import collate
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.experiments.records import read_record, write_record
-from annotated_transformer.museum.checks import best_next
 from annotated_transformer.museum.recipe import shifted
+from annotated_transformer.museum.system import best_next
 from annotated_transformer.training.run_directory import load_run
 from annotated_transformer.transformer import Transformer
 
