@@ -21,11 +21,14 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from annotated_transformer.museum import five_lines
-from annotated_transformer.museum.bugs import BUGS, Bug
-from annotated_transformer.museum.exhibit import EVERY, Exhibit, recorded, without
+from annotated_transformer.errors import WorkError
+from annotated_transformer.evaluation.scoring import cased_bleu
+from annotated_transformer.museum import caught_by
+from annotated_transformer.museum.bugs import BUGS, Bug, bug_named
+from annotated_transformer.museum.exhibit import ASKED, EVERY, Exhibit, recorded
 from annotated_transformer.museum.seen import QUOTES, SEEN, Quote
 from annotated_transformer.museum.symptoms import FIRST, Question, ways
+from annotated_transformer.museum.wrong_steps import Swapped
 
 WIDTH, HEIGHT, LOWEST_TOP = 320, 90, 8.0  # of a picture; nats at its top, at least
 
@@ -37,28 +40,40 @@ def anchor(name: str) -> str:
 
 def exhibits() -> str:
     """Every exhibit as Markdown, each with a heading of its own."""
-    return "\n\n".join(
-        _exhibit(bug, recorded(bug.name), recorded(without(bug).name)) for bug in BUGS
+    training = sum(bug.trains for bug in BUGS)
+    signature = cased_bleu(["a"], ["a"]).signature
+    said = (
+        f"{len(BUGS)} bugs: {training} change the training, {len(BUGS) - training} ask the run "
+        f"without a bug in another way. BLEU is cased, of {ASKED} sentences: `{signature}`."
     )
+    helper = inspect.getsource(caught_by.tokens).rstrip()
+    needs = f"The tests call this where they need tokens:\n\n```python\n{helper}\n```"
+    return "\n\n".join([said, needs, *map(_exhibit, BUGS)])
 
 
-def _exhibit(bug: Bug, runs: list[Exhibit], right: list[Exhibit]) -> str:
+def _exhibit(bug: Bug) -> str:
+    runs = recorded(bug.name)
+    seeds = {run.seed for run in runs}
+    without = [run for run in recorded(bug.control) if run.seed in seeds]
+    if not runs or len(without) < len(runs):
+        raise WorkError(
+            f"The museum lacks a record of {bug.name} or of {bug.control} with the same seeds; "
+            f"make it by `annotated-transformer museum {bug.control} --seed N --record FOLDER`."
+        )
     looks = bug.looks[0].upper() + bug.looks[1:]
     parts = [
         f"({anchor(bug.name)})=\n### {bug.title}",
         f"`{bug.name}`. What one sees: {looks}.",
+        *([curve(runs, without)] if bug.trains else []),
+        _numbers(runs, without),
+        _said(runs[0], without[0]),
     ]
-    if runs:
-        seeds = {run.seed for run in runs}
-        right = [run for run in right if run.seed in seeds]
-        parts += [curve(runs, right)] if bug.trains else []
-        parts += [_numbers(runs, right), _said(runs[0], right[0])]
     parts.append(
         "**The one wrong step**\n\n" + "\n\n".join(f"```python\n{c}\n```" for c in code_of(bug))
     )
-    if runs and runs[0].says:
-        parts.append(f"**What betrays it.** `diagnose`: {runs[0].says}.")
-    test = inspect.getsource(five_lines.CAUGHT_BY[bug.name]).rstrip()
+    parts.append(f"**What betrays it.** `diagnose`: {runs[0].says}.")
+    assert bug.test is not None
+    test = inspect.getsource(bug.test).rstrip()
     parts.append(f"**The test that would have caught it**\n\n```python\n{test}\n```")
     if seen := SEEN.get(bug.name):
         differs = f" (Not quite the same: {seen.differs}.)" if seen.differs else ""
@@ -79,9 +94,14 @@ def code_of(bug: Bug) -> list[str]:
             given = ", ".join(repr(one) for one in value.args)
             found.append(f"{step} = partial({value.func.__name__}, {given})")
             value = value.func
-        closed = inspect.getclosurevars(value).nonlocals if inspect.isfunction(value) else {}
-        source = inspect.getsource(closed.get("new", value))
-        found.append(source.rstrip())
+        if isinstance(value, Swapped):
+            found.append(f"# every {value.old.__name__} becomes {value.new.__name__}")
+            value = value.new
+        if inspect.isclass(value):  # with those of the museum that it is made of
+            made_of = [one for one in reversed(value.mro()) if one.__module__ == value.__module__]
+            found += [inspect.getsource(one).rstrip() for one in made_of]
+        else:
+            found.append(inspect.getsource(value).rstrip())
     return found
 
 
@@ -92,7 +112,6 @@ def _numbers(runs: list[Exhibit], right: list[Exhibit]) -> str:
         of = [factor * mean(getattr(one, value) for one in some) for some in (runs, right)]
         return f"| {name} | {of[0]:.{digits}f} | {of[1]:.{digits}f} |"
 
-    seeds = f"{len(runs)} seeds" if len(runs) > 1 else "1 seed"
     rows = [
         row("loss of new sentences, as its code counts it", "loss", 2),
         row("best next token right, %", "accuracy", 1, 100),
@@ -102,7 +121,7 @@ def _numbers(runs: list[Exhibit], right: list[Exhibit]) -> str:
         _lengths(runs, right),
     ]
     return (
-        f"| mean of {seeds}, the same ones | here | without the bug |\n|---|--:|--:|\n"
+        f"| mean of {len(runs)} seeds, the same ones | here | without the bug |\n|---|--:|--:|\n"
         + "\n".join(rows)
     )
 
@@ -192,15 +211,16 @@ def _parsed(directive: SphinxDirective, markdown: str) -> list[nodes.Node]:
 
 
 def _way_to(name: str) -> str:
-    (bug,) = (one for one in BUGS if one.name == name)
-    test = five_lines.CAUGHT_BY[name].__name__.replace("_", " ")
+    bug = bug_named(name)
+    assert bug.test is not None
+    test = bug.test.__name__.replace("_", " ")
     return f"{{ref}}`{bug.title} <{anchor(name)}>`: `{name}`. The test for it: *{test}*."
 
 
 def _quote(quote: Quote) -> str:
     """What somebody wrote, and the answers that lead from there to what it was."""
     (way,) = (way for way in ways() if way.end == quote.bug)
-    (bug,) = (one for one in BUGS if one.name == quote.bug)
+    bug = bug_named(quote.bug)
     was = "it was" if quote.sure else "most likely it was"
     steps = " → ".join(answer.rstrip(".") for answer in way.answers)
     return (

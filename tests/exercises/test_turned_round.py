@@ -15,7 +15,7 @@ from annotated_transformer.exercises.exercise import Exercise, Report
 from annotated_transformer.exercises.grader.confinement import Limits
 from annotated_transformer.exercises.grader.grading import grade
 from annotated_transformer.exercises.grader.outcomes import cases_of
-from annotated_transformer.exercises.grader.verdicts import form_of, is_right, refuses
+from annotated_transformer.exercises.grader.verdicts import FORMS, form_of, is_right, refuses
 from annotated_transformer.exercises.instructor.session import Checked, Session
 from annotated_transformer.exercises.notebooks import solution_source
 
@@ -36,6 +36,7 @@ def test_each_is_rich(exercise: Exercise) -> None:
     assert len(exercise.cases) - len(right) >= 15
     assert 1 + len(exercise.alternatives) >= 3
     assert len(exercise.mistakes) >= 8
+    assert f"each of {len(exercise.cases) - len(right)} wrong ones" in exercise.statement
     assert chapter_of(exercise.id) == "16_bug_museum"
     assert catalogue()[exercise.id.removesuffix("_test")].id == exercise.prerequisite
 
@@ -83,7 +84,10 @@ def test_all_that_slip_through_are_named() -> None:
         *("window-of-two", "flipped-columns", "flipped-rows"),
     }
     assert report.diagnosis is not None
-    assert len(report.diagnosis.splitlines()) == 3  # what is wrong with the first three
+    guess, head, *forms = report.diagnosis.splitlines()
+    assert guess.startswith("Perhaps: Only n = 1 is tried")  # the nearest of the bank
+    assert head == FORMS
+    assert len(forms) == 3  # what is wrong with the first three
     assert report.share == pytest.approx(6 / 15)
 
 
@@ -110,6 +114,7 @@ def test_one_right_form_alone_is_the_one_that_is_shown() -> None:
     assert report.finding.startswith("Your test refuses a right form (by log sum exp).")
     assert "one of" not in report.finding
     assert "def _by_log_sum_exp(x" in report.message
+    assert "Perhaps: The numbers are near 1000 in single precision" in report.message
 
 
 def test_a_test_that_remembers_has_a_wrong_form_for_its_measure() -> None:
@@ -166,6 +171,23 @@ def test_what_refuses_all_is_told_with_a_doubt() -> None:
     assert report.diagnosis.startswith("Perhaps: What it compares with overflows itself")
 
 
+def test_the_central_mistake_is_told_whatever_the_numbers() -> None:
+    def test_accumulated_loss(accumulated_loss):  # type: ignore[no-untyped-def]
+        drawn = torch.Generator().manual_seed(3)
+        logits = [torch.randn(1, 4, 6, generator=drawn), torch.randn(2, 2, 6, generator=drawn)]
+        targets = [torch.tensor([[3, 5, 1, 2]]), torch.tensor([[4, 2], [2, 0]])]
+        means = [
+            torch.nn.functional.cross_entropy(part.transpose(1, 2), target, ignore_index=0)
+            for part, target in zip(logits, targets, strict=True)
+        ]
+        torch.testing.assert_close(accumulated_loss(logits, targets), sum(means) / 2)
+
+    report = grade("training.accumulated_loss_test", test_accumulated_loss)
+    assert report.rung == "refuses"
+    assert report.diagnosis is not None
+    assert report.diagnosis.startswith("Perhaps: It asks for the mean of the means")
+
+
 def test_a_test_that_takes_no_implementation_is_told_so() -> None:
     def test_causal_mask():  # type: ignore[no-untyped-def]
         assert torch.ones(1)
@@ -200,7 +222,8 @@ def test_the_starter_and_what_is_empty_are_no_attempt() -> None:
 
 
 def test_forms_look_alike() -> None:
-    """Neither its name nor its class says whether a form is right."""
+    """Neither its name nor its class says whether a form is right (its source does, to whoever
+    reads it; in a marker's process there is none to read)."""
 
     def test_causal_mask(causal_mask):  # type: ignore[no-untyped-def]
         assert type(causal_mask).__name__ == "function"

@@ -1,6 +1,7 @@
 """`annotated-transformer diagnose`: what a run and its code answer to the museum's questions."""
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 from annotated_transformer.cli.options import add_format, print_json
@@ -9,9 +10,11 @@ from annotated_transformer.cli.options import add_format, print_json
 def register(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = (
-        "Ask a trained run, and the code around it, what betrays a bug that raises no error: "
-        "whether the future leaks, padding counts, the cache agrees, the weights are those of the "
-        "log, and more. Ends with 1 if something is wrong; a note is neither."
+        "Ask a trained run what betrays a bug that raises no error: whether its rates followed "
+        "their schedule, whether weights, vocabulary and log belong together, how long and how "
+        "sure it writes. The code around it is this package's, and is asked too: whether the "
+        "future leaks, padding counts, the cache agrees, and more. Ends with 1 if something is "
+        "wrong; a note is neither."
     )
     parser.set_defaults(run=run)
     parser.add_argument("--run-dir", type=Path, required=True, help="of a finished training")
@@ -21,25 +24,29 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask, and say what was found."""
-    from annotated_transformer.museum.checks import CHECKS, diagnose
+    from annotated_transformer.museum.checks import CHECKS, OF_THE_RUN, diagnose, first_complaint
     from annotated_transformer.museum.of_run import system_of_run
 
     findings = diagnose(system_of_run(arguments.run_dir, arguments.data_dir))
-    wrong = [finding for finding in findings if finding.bug]
+    complaint = first_complaint(findings)
+    asked = list(zip(CHECKS, findings, strict=True))
     if arguments.format == "json":
-        names = [check.__name__ for check in CHECKS]
         print_json(
             {
-                name: {"bug": found.bug, "says": found.says, "decides": found.decides}
-                for name, found in zip(names, findings, strict=True)
+                check.__name__: {"of": "run" if check in OF_THE_RUN else "code", **asdict(found)}
+                for check, found in asked
             }
         )
-        return 1 if wrong else 0
-    for found in findings:
-        print(f"{'wrong' if found.bug else 'fine' if found.decides else 'note':5}  {found.says}")
-    print(
-        "Ids, loss, gradients, search and score were asked of this package, not of who trained it."
-    )
-    if wrong:
-        print(f"The first of these is the likely cause: {wrong[0].bug}.")
-    return 1 if wrong else 0
+        return 1 if complaint else 0
+    for title, of_the_run in (
+        ("Of the run:", True),
+        ("Of this package's code, whoever's code trained the run:", False),
+    ):
+        print(title)
+        for check, found in asked:
+            if (check in OF_THE_RUN) == of_the_run:
+                print(f"  {found.mark:5}  {found.says}")
+    if complaint:
+        known = f" It is what `{complaint.bug}` shows." if complaint.bug else ""
+        print(f"Begin here: {complaint.says}.{known}")
+    return 1 if complaint else 0

@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from annotated_transformer.cli.options import positive
+from annotated_transformer.cli.options import up_to
+from annotated_transformer.errors import CallError
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -16,37 +17,46 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     add = parser.add_argument
     add("bug", nargs="?", help="a name from the list; those that begin with right have no bug")
-    add("--seed", type=int, default=0, help="of the training (default 0)")
-    add("--steps", type=positive, help="of the training (default 1200, as recorded)")
+    add("--seed", type=up_to(2**31, least=0), default=0, help="of the training (default 0)")
+    add("--steps", type=up_to(1200), default=1200, help="of the training (default 1200: all)")
     add("--work", type=Path, default=Path("runs/museum"), help="keeps the right runs' weights")
     add("--record", type=Path, help="a folder that gets the result, as BUG.json")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List what there is, or make one exhibit."""
-    from annotated_transformer.museum import exhibit
-    from annotated_transformer.museum.bugs import BUGS
+    from annotated_transformer.museum.bugs import BUGS, CONTROLS, bug_named
 
     if arguments.bug is None:
-        for bug in (*BUGS, *exhibit.CONTROLS):
+        for bug in (*BUGS, *CONTROLS):
             print(f"{bug.name:26}  {bug.title}: {bug.looks}")
         return 0
-    from annotated_transformer.museum.recipe import STEPS
+    import torch
 
-    steps = arguments.steps or STEPS
+    from annotated_transformer.museum import exhibit
+
+    torch.set_num_threads(1)  # as recorded: the same numbers again
+    steps = arguments.steps
 
     def progress(step: int) -> None:
         if step % 50 == 0 or step == steps:
             print(f"\rstep {step} of {steps}", end="", file=sys.stderr, flush=True)
 
-    bug = exhibit.bug_named(arguments.bug)
+    bug = bug_named(arguments.bug)
+    for folder in filter(None, (arguments.record, arguments.work)):
+        if folder.exists() and not folder.is_dir():
+            raise CallError(f"{folder} is a file; a folder is expected.")
+    if arguments.record:  # before three minutes of training, not after
+        exhibit.others_of(bug.name, arguments.seed, steps, arguments.record)
     found = exhibit.make(bug, arguments.seed, arguments.work, steps, progress)
     print(file=sys.stderr)
-    if arguments.record:
-        exhibit.record(found, arguments.record)
     print(f"{bug.title}: {bug.looks}.")
     print(f"loss {found.loss:.3f}, of {found.accuracy:.1%} of the tokens the best one is right")
     print(f"BLEU {found.bleu:.1f}, exact {found.exact:.1f} %, score of its own {found.score:.1f}")
     print(f"the travelling sentence: {found.travelling or '(nothing)'}")
-    print(f"diagnose: {found.named or 'no complaint'}{found.says and ': ' + found.says}")
+    print(f"diagnose: {found.named or ('no bug of the museum' if found.says else 'no complaint')}")
+    if found.says:
+        print(f"    {found.says}")
+    if arguments.record:
+        exhibit.record(found, arguments.record)
     return 0

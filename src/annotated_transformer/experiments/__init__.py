@@ -16,6 +16,9 @@ imports from here.
     long_context                chapter 13: what a long context costs, from a model's sizes
     after_measured              chapter 15: what a step of each later part costs
     recall_measured             chapter 15: one fact in a long text, by position and among others
+    families_measured           chapter 15: three families trained on the same sentences
+    sureness_measured           chapter 16: how sure translators are, and how often right
+    serving_measured            chapter 16: latency and throughput, by batch and by length
     restricted                  section 4: attention to a neighbourhood
     tiled                       chapter 13: attention block by block, as fast kernels compute it
     in_numpy                    the model once more, with every gradient written by hand

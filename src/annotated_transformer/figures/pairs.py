@@ -8,7 +8,10 @@ from annotated_transformer.figures.style import LOOKS, TEXT, add_legend, new_fig
 
 
 def draw_pairs(
-    found: Mapping[str, tuple[float, float]], names: tuple[str, str], x_label: str
+    found: Mapping[str, tuple[float, float]],
+    names: tuple[str, str],
+    x_label: str,
+    line: tuple[str, float] | None = None,
 ) -> dict[str, float]:
     """One line a thing: an open mark at its first share, a filled one at its second.
 
@@ -16,6 +19,7 @@ def draw_pairs(
         found: thing -> both shares, drawn from the top in that order.
         names: what the two shares are, for the legend.
         x_label: of what they are shares.
+        line: a share to compare with, drawn from top to bottom, and its name.
 
     Returns:
         thing -> how far the second lies below the first.
@@ -27,9 +31,11 @@ def draw_pairs(
     axes.hlines(places, first, second, color=TEXT, alpha=0.5, lw=1)
     axes.plot(first, places, "o", mfc="none", mec=shade, ms=6, label=names[0])
     axes.plot(second, places, marker, color=shade, ms=6, label=names[1])
+    if line is not None:
+        axes.axvline(line[1], color=TEXT, ls=":", lw=1, label=line[0])
     axes.set_yticks(places, list(found), fontsize=9.5)
     axes.set_ylim(len(found) - 0.4, -0.6)
     axes.set_xlabel(x_label)
     axes.set_xlim(-3, 103)
-    add_legend(figure, loc="outside upper center", ncols=2, fontsize=9.5)
+    add_legend(figure, loc="outside upper center", ncols=3 if line else 2, fontsize=9.5)
     return {name: float(one - two) for name, (one, two) in found.items()}

@@ -5,27 +5,29 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import mean
 
 import torch
 
 from annotated_transformer.data import Split
+from annotated_transformer.data.cache import one_at_a_time
 from annotated_transformer.data.grammar.corpus import TRAVELLING_SENTENCE
-from annotated_transformer.errors import CallError
+from annotated_transformer.errors import WorkError
 from annotated_transformer.evaluation.scoring import cased_bleu, exact_match
 from annotated_transformer.museum import recipe as right
-from annotated_transformer.museum.bugs import BUGS, Bug
-from annotated_transformer.museum.checks import diagnose
+from annotated_transformer.museum.bugs import Bug
+from annotated_transformer.museum.checks import diagnose, first_complaint
 from annotated_transformer.museum.recipe import CONFIG, Recipe, Trained, Weights
 from annotated_transformer.museum.system import Log, System
-from annotated_transformer.training.checkpoints import load_tensors, save_tensors
+from annotated_transformer.training.checkpoints import (
+    load_tensors,
+    save_tensors,
+    write_atomically,
+)
 from annotated_transformer.training.run_directory import model_weights, set_model_weights
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 RECORDS = Path(__file__).resolve().parent / "recorded"
-RIGHT = Bug("right", "Nothing", "all is well")
-IN_PARTS = Bug("right-in-parts", "Nothing, in steps of four batches", "all is well", {"parts": 4})
-WITH_BEAM = Bug("right-with-beam", "Nothing, with a beam", "all is well", {"beam": 4}, trains=False)
-CONTROLS = (RIGHT, IN_PARTS, WITH_BEAM)
 EVERY, ASKED, AT_ONCE = 50, 200, 50  # steps a point of the curve; sentences; sentences a batch
 FORMAT = "annotated-transformer museum 1"
 Progress = Callable[[int], None]
@@ -36,7 +38,7 @@ class Exhibit:
     """What one training with a bug came to.
 
     Attributes:
-        bug: its name, or that of a control, which has none.
+        bug: its name, or that of a control.
         seed: of the training.
         steps: how many.
         curve: the mean loss of each `EVERY` steps, in nats per token, as its own code counts it.
@@ -48,7 +50,7 @@ class Exhibit:
         length_ratio: characters written over characters of the references.
         empty: percentage of translations without a word.
         travelling: what becomes of the travelling sentence.
-        named: the bug that `diagnose` names; "" if it has no complaint.
+        named: the bug of the first complaint of `diagnose`; "" if it has none.
         says: the measurement that betrayed it.
         cpu_seconds: of the training; next to none where a right run lay ready.
     """
@@ -70,27 +72,10 @@ class Exhibit:
     cpu_seconds: float
 
 
-def bug_named(name: str) -> Bug:
-    """The bug or control of a name. Raises CallError if there is none."""
-    for bug in (*CONTROLS, *BUGS):
-        if bug.name == name:
-            return bug
-    known = ", ".join(bug.name for bug in (*BUGS, *CONTROLS))
-    raise CallError(f"the museum has no {name!r}; it has {known}.")
-
-
-def without(bug: Bug) -> Bug:
-    """The control of a bug: without it, but with as many parts a step and the same beam."""
-    for control in (IN_PARTS, WITH_BEAM):
-        if control.change.items() <= bug.change.items():
-            return control
-    return RIGHT
-
-
 def make(
     bug: Bug, seed: int, work: Path, steps: int = right.STEPS, progress: Progress = lambda _: None
 ) -> Exhibit:
-    """Train with a bug, ask, and examine; the arguments are those of `trained_with`."""
+    """Train with a bug, ask, and examine. Arguments and errors are those of `trained_with`."""
     began = time.process_time()
     trained = trained_with(bug, seed, work, steps, progress)
     return examine(bug, seed, trained, time.process_time() - began)
@@ -99,24 +84,29 @@ def make(
 def trained_with(
     bug: Bug, seed: int, work: Path, steps: int = right.STEPS, progress: Progress = lambda _: None
 ) -> Trained:
-    """The run with a bug: trained, or the right one where only the asking is wrong.
+    """The run with a bug, or of a control: trained, or the right one where only the asking differs.
 
     Args:
+        bug: what is different.
+        seed: of the training.
         work: a folder for the weights of right runs, which several bugs share.
         steps: of the training.
         progress: is told each step.
+
+    Raises:
+        WorkError: if weights in the folder are damaged.
     """
 
     def stranger() -> Weights:
         return model_weights(right_run(seed + 1, work, steps, progress).model)
 
-    if bug.trains and bug is not RIGHT:
+    if bug.trains:
         return right.train(bug.recipe, seed, steps, progress)
-    trained = right_run(seed, work, steps, progress)
-    weights = bug.recipe.keep(model_weights(trained.model), stranger)
-    trained.model = bug.recipe.build(CONFIG)
-    set_model_weights(trained.model, weights, kept(seed, work, steps))
-    return trained
+    without = right_run(seed, work, steps, progress)
+    weights = bug.recipe.keep(model_weights(without.model), stranger)
+    model = bug.recipe.build(CONFIG)
+    set_model_weights(model, weights, kept(seed, work, steps))
+    return replace(without, model=model)
 
 
 def kept(seed: int, work: Path, steps: int) -> Path:
@@ -131,11 +121,18 @@ def right_run(seed: int, work: Path, steps: int, progress: Progress) -> Trained:
         trained = right.train(Recipe(), seed, steps, progress)
         path.parent.mkdir(parents=True, exist_ok=True)
         log = {"losses": trained.losses, "rates": trained.rates}
-        save_tensors(path, model_weights(trained.model), {"format": FORMAT, **log})
+        save_tensors(path, model_weights(trained.model), {"format": FORMAT, **log} | settings())
     weights, about = load_tensors(path, FORMAT, "Delete it to train it again.")
+    if {name: about.get(name) for name in settings()} != settings():
+        raise WorkError(f"{path} is of other settings than today's. Delete it to train it again.")
     model = Transformer(CONFIG)
     set_model_weights(model, weights, path)
     return Trained(model, about["losses"], about["rates"])
+
+
+def settings() -> dict[str, str]:
+    """What a right run depends on beside its seed and steps."""
+    return {"settings": repr((CONFIG, right.MAX_TOKENS, right.WARMUP, right.PEAK))}
 
 
 def examine(bug: Bug, seed: int, trained: Trained, seconds: float) -> Exhibit:
@@ -161,29 +158,26 @@ def examine(bug: Bug, seed: int, trained: Trained, seconds: float) -> Exhibit:
         written += recipe.write(recipe, model, src, tgt).tolist()
     texts = [known.decode(ids) for ids in written]
     hypotheses, references = texts[1:], asked.target[1:]
-    findings = diagnose(system_of(recipe, trained))
-    found = next((finding for finding in findings if finding.bug), None)
+    found = first_complaint(diagnose(system_of(recipe, trained)))
     return Exhibit(
-        bug.name,
-        seed,
-        len(trained.losses),
-        [
-            round(sum(part) / len(part), 3)
-            for part in (
-                trained.losses[at : at + EVERY] for at in range(0, len(trained.losses), EVERY)
-            )
+        bug=bug.name,
+        seed=seed,
+        steps=len(trained.losses),
+        curve=[
+            round(mean(trained.losses[at : at + EVERY]), 3)
+            for at in range(0, len(trained.losses), EVERY)
         ],
-        round(loss / tokens, 3),
-        round(best / tokens, 4),
-        round(recipe.score(hypotheses, references).value, 2),
-        round(cased_bleu(hypotheses, references).value, 2),
-        round(exact_match(hypotheses, references).value, 1),
-        round(sum(map(len, texts)) / sum(map(len, asked.target)), 3),
-        round(100 * sum(not text.strip() for text in texts) / len(texts), 1),
-        texts[0],
-        found.bug if found else "",
-        found.says if found else "",
-        round(seconds, 1),
+        loss=round(loss / tokens, 3),
+        accuracy=round(best / tokens, 4),
+        score=round(recipe.score(hypotheses, references).value, 2),
+        bleu=round(cased_bleu(hypotheses, references).value, 2),
+        exact=round(exact_match(hypotheses, references).value, 1),
+        length_ratio=round(sum(map(len, texts)) / sum(map(len, asked.target)), 3),
+        empty=round(100 * sum(not text.strip() for text in texts) / len(texts), 1),
+        travelling=texts[0],
+        named=found.bug if found else "",
+        says=found.says if found else "",
+        cpu_seconds=round(seconds, 1),
     )
 
 
@@ -212,18 +206,37 @@ def untrained(recipe: Recipe) -> System:
 
 
 def record(exhibit: Exhibit, folder: Path = RECORDS) -> None:
-    """Put it beside those of other seeds."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{exhibit.bug}.json"
-    others = [one for one in recorded(exhibit.bug, folder) if one.seed != exhibit.seed]
-    runs = sorted([*others, exhibit], key=lambda one: one.seed)
-    lines = ",\n ".join(json.dumps(asdict(one), ensure_ascii=False) for one in runs)
-    path.write_text(f"[\n {lines}\n]\n", encoding="utf-8")
+    """Put it beside those of other seeds, in one move; another process waits.
+
+    Raises:
+        WorkError: if there is a record of this seed of more steps, or the file is damaged.
+    """
+    with one_at_a_time(folder, "recording a bug"):
+        others = others_of(exhibit.bug, exhibit.seed, exhibit.steps, folder)
+        runs = sorted([*others, exhibit], key=lambda one: one.seed)
+        lines = ",\n ".join(json.dumps(asdict(one), ensure_ascii=False) for one in runs)
+        text = f"[\n {lines}\n]\n"
+        path = folder / f"{exhibit.bug}.json"
+        write_atomically(path, lambda to: to.write_text(text, encoding="utf-8"))
+
+
+def others_of(name: str, seed: int, steps: int, folder: Path) -> list[Exhibit]:
+    """The recorded runs of other seeds. Raises WorkError as `record` does."""
+    runs = recorded(name, folder)
+    if longer := [one for one in runs if one.seed == seed and one.steps > steps]:
+        raise WorkError(
+            f"{folder} holds a run of {name} with seed {seed} of {longer[0].steps:,} steps; one of "
+            f"{steps:,} does not replace it. Give another folder, or seed."
+        )
+    return [one for one in runs if one.seed != seed]
 
 
 def recorded(name: str, folder: Path = RECORDS) -> list[Exhibit]:
-    """The recorded runs of a bug, by seed."""
+    """The recorded runs of a bug, by seed. Raises WorkError if the file is damaged."""
     path = folder / f"{name}.json"
     if not path.exists():
         return []
-    return [Exhibit(**values) for values in json.loads(path.read_text(encoding="utf-8"))]
+    try:
+        return [Exhibit(**values) for values in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError) as error:
+        raise WorkError(f"{path} is no record of the museum ({error}); move it away.") from error

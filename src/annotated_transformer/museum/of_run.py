@@ -1,7 +1,9 @@
 """A run directory as a system to be diagnosed: the package's own code around its model."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from annotated_transformer.after.families import OneStack
 from annotated_transformer.data import Split, load_corpus
@@ -11,6 +13,7 @@ from annotated_transformer.museum.recipe import Recipe
 from annotated_transformer.museum.system import Log, System
 from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.training.run_directory import RunDirectory, load_run
+from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.trainer import build_schedule
 
 PAIRS = 100  # of each split, by which it is asked
@@ -52,9 +55,10 @@ def system_of_run(run_dir: Path, data_dir: Path | None = None) -> System:
         [line["learning_rate"] for line in lines],
     )
     schedule = build_schedule(settings, config.model.d_model)
-    planned = max((line["step"] for line in written), default=1)
+    planned = planned_end(settings, written)
 
     def rate(step: int) -> float:
+        assert planned is not None
         return schedule.rate(step, (step - 1) / planned)
 
     return System(
@@ -68,5 +72,21 @@ def system_of_run(run_dir: Path, data_dir: Path | None = None) -> System:
         pairs,
         held_out,
         log if lines else None,
-        None if settings.minutes or settings.stop_after else rate,  # the planned end is not known
+        rate if planned else None,
+        own_code=False,
     )
+
+
+def planned_end(settings: TrainingConfig, written: Sequence[Mapping[str, Any]]) -> int | None:
+    """The step at which a run was to end; None where only its clock knew, or it was stopped.
+
+    Args:
+        settings: of the run.
+        written: the lines of its journal.
+    """
+    if settings.steps is not None:
+        return settings.steps
+    for line in written:
+        if line["event"] == "valid" and line["epoch"] == settings.epochs:
+            return int(line["step"])
+    return None

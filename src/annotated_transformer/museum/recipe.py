@@ -20,7 +20,7 @@ from annotated_transformer.decoding.decode import length_limits
 from annotated_transformer.decoding.incremental import PrefixDecoder
 from annotated_transformer.evaluation.scoring import Score, cased_bleu
 from annotated_transformer.training.label_smoothing import label_smoothing_loss
-from annotated_transformer.training.schedule import noam_rate
+from annotated_transformer.training.schedule import LearningRateSchedule
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 CONFIG = TransformerConfig(2000, d_model=64, d_ff=256, num_heads=4, num_layers=2, dropout=0.05)
@@ -45,9 +45,9 @@ def shifted(tgt: Tensor) -> tuple[Tensor, Tensor]:
 
 def rate(step: int) -> float:
     """Equation 3 at a lower peak, falling to zero over the last half of the run."""
-    peak = noam_rate(WARMUP, CONFIG.d_model, WARMUP)
-    fall = min(1.0, 2 * (1 - (step - 1) / STEPS))
-    return noam_rate(step, CONFIG.d_model, WARMUP) / peak * PEAK * fall
+    return LearningRateSchedule(CONFIG.d_model, WARMUP, PEAK, decay=0.5).rate(
+        step, progress=(step - 1) / STEPS
+    )
 
 
 def gradient(recipe: "Recipe", model: Transformer, parts: Sequence[tuple[Tensor, Tensor]]) -> float:
@@ -200,7 +200,7 @@ def train(
 
     Args:
         seed: of the starting values, the order and dropout.
-        steps: how many.
+        steps: how many, `STEPS` at most: there the rate has fallen to zero.
         progress: is told each step.
     """
     torch.manual_seed(seed)

@@ -36,40 +36,37 @@ class Question:
 
 
 LEAK = Question(
-    "In what the decoder reads, change a token further ahead than it has layers. Which scores "
-    "before it move?",
+    "For one sentence, print what the decoder reads and what it has to say. Is it the same row?",
     (
+        Answer("Yes.", "no-shift-no-mask"),
         Answer(
-            "None. But changing the very next token moves one.",
-            "mask-off-by-one",
-        ),
-        Answer(
-            "It has nothing to leak: what it reads is already what it has to say, at the same "
-            "place.",
-            "no-shift-no-mask",
-        ),
-        Answer(
-            "They move.",
+            "No, what it reads is one behind.",
             Question(
-                "Look at the weights of one head of the decoder's self-attention. Where are they?",
+                "Change the last token that the decoder reads. Which scores before it move?",
                 (
-                    Answer("Above the diagonal too: it sees all.", "no-causal-mask"),
                     Answer(
-                        "Below the diagonal alone, and the columns, not the rows, add up to 1.",
-                        "softmax-over-queries",
+                        "Only those just before it: one for each layer of the decoder.",
+                        "mask-off-by-one",
                     ),
                     Answer(
-                        "Below the diagonal alone, rows add up to 1. The scores move all the same.",
+                        "None. But if the text behind a place is cut off, its scores are others.",
+                        "heads-viewed",
+                    ),
+                    Answer(
+                        "All, or nearly all.",
                         Question(
-                            "Put zeros in place of what attention gives, and change the token "
-                            "again. Do scores before it still move?",
+                            "Look at the weights of one head of the decoder's self-attention. "
+                            "Where are they?",
                             (
+                                Answer("Above the diagonal too: it sees all.", "no-causal-mask"),
                                 Answer(
-                                    "Yes: something else carries it back.", "norm-over-positions"
+                                    "Not above the diagonal, and the columns, not the rows, add "
+                                    "up to 1.",
+                                    "softmax-over-queries",
                                 ),
                                 Answer(
-                                    "No: attention carries it, through what it takes for a head.",
-                                    "heads-viewed",
+                                    "Not above the diagonal, and the rows add up to 1.",
+                                    "norm-over-positions",
                                 ),
                             ),
                         ),
@@ -95,7 +92,7 @@ WRONG_WORDS = Question(
                 "is bad now, take the last answer here."
             ),
         ),
-        Answer("The words are right, their order is not.", "no-positions"),
+        Answer("Most words are right; their order, and who does what, is not.", "no-positions"),
         Answer(
             "They begin well and get worse, and without a cache they are right.",
             "positions-lost-in-decoding",
@@ -147,7 +144,7 @@ CURVE = Question(
     "How does the loss fall?",
     (
         Answer(
-            "It falls fast at first, to half or more of where it began, and then hardly.",
+            "It falls fast at first, and then hardly; it stays above half of where it began.",
             "residual-lost",
         ),
         Answer("It falls, then rises and shakes.", "gradient-kept"),
@@ -213,8 +210,8 @@ A_LITTLE = Question(
             "scale-on-one-side",
         ),
         Answer(
-            "Two words of a source exchanged: the encoder gives the same vectors, exchanged, "
-            "but for a fixed number at each place.",
+            "Exchange two words of a source. What the encoder gives at all other places stays as "
+            "it was.",
             "positions-too-late",
         ),
         Answer("A batch gives the same loss twice while it learns: nothing drops.", "no-dropout"),
@@ -246,8 +243,6 @@ FIRST = Question(
         Answer("Nothing looks wrong, or all is a little worse than it should be.", A_LITTLE),
     ),
 )
-
-MOST_QUESTIONS = 4
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,12 @@ class Log:
     losses: Sequence[float]
     rates: Sequence[float]
 
+    def last_loss(self, steps: int = 20) -> float:
+        """The mean of what was written down in the last steps, in nats per token."""
+        end = self.steps[-1] - steps
+        last = [loss for step, loss in zip(self.steps, self.losses, strict=True) if step > end]
+        return sum(last) / len(last)
+
 
 @dataclass(frozen=True)
 class System:
@@ -41,6 +47,7 @@ class System:
         held_out: sentences that it has not.
         log: of its training; None where nobody kept it.
         rate: which rate each step should have had; None where nobody knows.
+        own_code: whether the recipe is the code that trained the model, and not ours in its place.
     """
 
     model: Transformer
@@ -51,6 +58,7 @@ class System:
     held_out: Split
     log: Log | None = None
     rate: Callable[[int], float] | None = None
+    own_code: bool = True
 
 
 @contextmanager

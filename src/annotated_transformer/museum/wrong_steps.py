@@ -6,7 +6,7 @@ is different.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
@@ -22,9 +22,6 @@ from annotated_transformer.museum.recipe import CONFIG, Recipe, Weights
 from annotated_transformer.residual import LayerNorm
 from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.transformer import Transformer, evaluation_mode
-
-Build = Callable[[TransformerConfig], Transformer]
-
 
 # --- the future -----------------------------------------------------------------------------------
 
@@ -151,17 +148,25 @@ class ViewedHeads(MultiHeadAttention):
         return output
 
 
-def with_class(old: type[nn.Module], new: type[nn.Module]) -> Build:
-    """The model of a configuration, in which every module of one class is of another."""
+@dataclass(frozen=True)
+class Swapped:
+    """Builds the model of a configuration with other modules in the place of some.
 
-    def build(config: TransformerConfig) -> Transformer:
+    Attributes:
+        old: the class of those that go; a class derived from it stays.
+        new: what comes in their place, with the same weights.
+    """
+
+    old: type[nn.Module]
+    new: type[nn.Module]
+
+    def __call__(self, config: TransformerConfig) -> Transformer:
         model = Transformer(config)
-        for module in model.modules():
-            if type(module) is old:
-                module.__class__ = new
+        found = [module for module in model.modules() if type(module) is self.old]
+        assert found, f"the model has no {self.old.__name__}"
+        for module in found:
+            module.__class__ = self.new
         return model
-
-    return build
 
 
 # --- positions and embeddings ---------------------------------------------------------------------

@@ -22,6 +22,10 @@ RETURNS = (
     "Your test returns something, and nobody looks at what a test returns. Say what has to hold "
     "with `assert`, which raises an AssertionError where it does not."
 )
+FORMS = (
+    "What is wrong with these forms, as it is said to who writes one; give your test an input, or "
+    "a line, on which each differs from the right ones."
+)
 SHOWN = 3  # wrong forms that are said in words; of the others the names are enough
 
 
@@ -41,15 +45,16 @@ def is_right(case: Case) -> bool:
 
 def finding_of(trials: Sequence[Trial]) -> Finding | None:
     """What is wrong with a test, or None: a right form that is refused comes before all else."""
-    refused = [trial for trial in trials if trial.got.failure is not None]
-    if refused:
-        first, *more = refused
+    failed = [trial for trial in trials if trial.got.failure is not None]
+    if failed:
+        first = failed[0]
         assert first.got.failure is not None
         says = first.got.failure.message.partition("\n")[0]  # the rest counts what is off
         raised = describe(replace(first.got.failure, message=says))
         if not _by_assertion(first):
             return Finding("returns", f"Given {first.case.name}, your test raised {raised}", first)
-        others = f" It is one of {len(refused)} right forms that are refused." if more else ""
+        more = sum(is_right(trial.case) for trial in failed)
+        others = f" It is one of {more} right forms that are refused." if more > 1 else ""
         sentence = f"Your test refuses {first.case.name}. It raised {raised}{others}"
         return Finding("refuses", sentence, first)
     slipped = slipped_through(trials)
@@ -93,8 +98,8 @@ def share_of(trials: Sequence[Trial]) -> float:
 def explained(exercise: Exercise, trials: Sequence[Trial]) -> tuple[str, tuple[str, ...]]:
     """Why a test is weak, in words, and the name of the weak test of the bank that does the same.
 
-    Where it is none of the bank's, what is wrong with the forms that get through is said. A test
-    that refuses all there is gives nothing to tell it by: what the bank says of one is a guess.
+    Where none does quite the same, what the bank says of the nearest is a guess, and said as one;
+    and what is wrong with the forms that get through is said.
     """
     stumbles = any(trial.got.failure is not None and not _by_assertion(trial) for trial in trials)
     if stumbles:
@@ -109,11 +114,35 @@ def explained(exercise: Exercise, trials: Sequence[Trial]) -> tuple[str, tuple[s
     )
     if looked_at_by_nobody:
         return RETURNS, ()
+    near = _nearest(exercise, trials)
+    guess = f"Perhaps: {near.sentence}" if near else ""
     if any(trial.got.failure is not None for trial in trials):
-        return "", ()  # first let the right forms through
+        return guess, ()  # first let the right forms through
     slipped = [trial.case for trial in slipped_through(trials)]
-    said = [f"`{case.name}`: {case.isolates}" for case in slipped[:SHOWN]]
-    return "\n".join(said), ()
+    forms = [f"`{case.name}`: {case.isolates}" for case in slipped[:SHOWN]]
+    return "\n".join([guess, FORMS, *forms] if guess else [FORMS, *forms]), ()
+
+
+def _nearest(exercise: Exercise, trials: Sequence[Trial]) -> Mistake | None:
+    """The weak test of the bank that errs most like this one, if there is any like it.
+
+    It refuses the same right forms; and if none, nothing gets through it that is refused here.
+    """
+    verdict = tuple(map(is_refused, trials))
+    right = [is_right(trial.case) for trial in trials]
+
+    def alike(other: tuple[bool, ...]) -> bool:
+        pairs = list(zip(verdict, other, right, strict=True))
+        refuses_right = any(one for one, _, is_right_form in pairs if is_right_form)
+        same = all(one == two for one, two, is_right_form in pairs if is_right_form)
+        return same and (refuses_right or all(two or not one for one, two, _ in pairs))
+
+    def apart(weak: Mistake) -> int:
+        other = _verdict_of(exercise, weak)
+        return sum(one != two for one, two in zip(verdict, other, strict=True))
+
+    those = [weak for weak in exercise.mistakes if alike(_verdict_of(exercise, weak))]
+    return min(those, key=apart, default=None)
 
 
 @lru_cache(maxsize=128)

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data.batching import collate
 from annotated_transformer.data.grammar.corpus import generate_corpus
 from annotated_transformer.decoding import greedy_decode
@@ -80,7 +79,7 @@ def measure_lengths(
     The model is of the translator's size and untrained, so that it writes as long as it may.
     """
     with seeded(0):
-        model = Transformer(TransformerConfig(2000, 64, 256, 4, 2)).eval()
+        model = Transformer(load_shipped()[0].config).eval()
     model.projection.weight.data[model.config.eos_id] = 0  # hardly ever the best
     src = torch.randint(3, 2000, (1, 16), generator=torch.Generator().manual_seed(0))
     found: dict[str, list[list[float]]] = {"cache": [], "no cache": []}
@@ -106,9 +105,8 @@ def load_record() -> dict[str, Any]:
     return read_record(__file__)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure and record."""
-    del arguments
     torch.set_num_threads(1)
     print("batches ...", file=sys.stderr)
     batches = measure_batches()

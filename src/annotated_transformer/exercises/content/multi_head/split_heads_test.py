@@ -77,8 +77,9 @@ SPLIT_HEADS_TEST = turned(
     ),
     explanation=(
         "A view without the transposition has the right shape and mixes positions: each head then "
-        "gets a stretch of the text. The model trains, and its loss looks good. Numbers of which "
-        "none occurs twice show where each went, and unequal sizes tell axes apart by shape."
+        "gets a stretch of the text. The model trains, and two tokens of three come out right. "
+        "Numbers of which none occurs twice show where each went, and unequal sizes tell axes "
+        "apart by shape."
     ),
     difficulty=2,
     minutes=8,

@@ -70,7 +70,8 @@ SHIFT_TARGETS_TEST = turned(
         "`tolist()`, and their dtype.",
     ),
     explanation=(
-        "A decoder that reads what it has to say learns to copy, in minutes, with a loss near 0. "
+        "A decoder that reads what it has to say learns to copy, in minutes, down to the least "
+        "loss that there is. "
         "An example by hand finds that and all the others, if it is no special case: tokens in no "
         "order, sentences of two lengths, more than one of them. `tolist()` compares values "
         "whatever the dtype, so the dtype is asked for by itself."
