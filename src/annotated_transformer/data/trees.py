@@ -6,7 +6,7 @@ every phrase opens with its label and closes with it, and every part-of-speech t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from annotated_transformer.errors import WorkError
@@ -103,3 +103,70 @@ def _signs(tree: Tree) -> Iterator[str]:
         if isinstance(child, Tree):
             yield from _signs(child)
     yield f"){tree.category}"
+
+
+def delinearise(row: str, leaves: Sequence[Tree]) -> tuple[Tree, bool]:
+    """The tree of a row that a model wrote, whatever it wrote, and whether the row was one.
+
+    A row is well formed if each phrase that opens closes with its own label, holds something, all
+    of it is one phrase, and it has an XX for each word. One that is not is mended so that the tree
+    has exactly these words: a sign that closes a phrase closes those inside it too, or nothing if
+    no such phrase is open; at the end all are closed; words that have no XX hang on the last phrase
+    that was open, an XX without a word is nothing, and so is a phrase without words.
+
+    Args:
+        row: signs, as `linearise` writes them.
+        leaves: the words of the sentence with their tags, in order; at least one.
+    """
+    root: list[Tree | str] = []
+    open_phrases: list[tuple[str, list[Tree | str]]] = []
+    waiting = list(reversed(leaves))
+    well_formed = True
+
+    def close() -> None:
+        label, parts = open_phrases.pop()
+        if parts:
+            (open_phrases[-1][1] if open_phrases else root).append(Tree(label, tuple(parts)))
+
+    for sign in row.split():
+        if sign.startswith("("):
+            well_formed &= bool(open_phrases) or not root
+            open_phrases.append((sign[1:], []))
+        elif sign.startswith(")"):
+            labels = [label for label, _ in open_phrases]
+            well_formed &= bool(labels) and labels[-1] == sign[1:] and bool(open_phrases[-1][1])
+            if sign[1:] in labels:
+                while open_phrases[-1][0] != sign[1:]:
+                    close()
+                close()
+        elif sign == ANY_TAG and waiting:
+            well_formed &= bool(open_phrases)
+            (open_phrases[-1][1] if open_phrases else root).append(waiting.pop())
+        else:
+            well_formed = False
+    well_formed &= not open_phrases and not waiting and len(root) == 1
+    if open_phrases:
+        open_phrases[-1][1].extend(reversed(waiting))
+        while open_phrases:
+            close()
+    elif waiting:
+        root.extend(reversed(waiting))
+    only = root[0] if len(root) == 1 else None
+    is_phrase = isinstance(only, Tree) and not only.is_tag
+    return (only if isinstance(only, Tree) and is_phrase else Tree("", tuple(root))), well_formed
+
+
+def leaves_of(tree: Tree) -> Iterator[Tree]:
+    """The words of a tree with their tags, in order."""
+    if tree.is_tag:
+        yield tree
+        return
+    for child in tree.children:
+        if isinstance(child, Tree):
+            yield from leaves_of(child)
+
+
+def in_brackets(tree: Tree) -> str:
+    """A tree as text, the other way round from `parse`."""
+    parts = (part if isinstance(part, str) else in_brackets(part) for part in tree.children)
+    return f"({tree.label} {' '.join(parts)})"
