@@ -56,9 +56,10 @@ def _exhibit(bug: Bug) -> str:
     seeds = {run.seed for run in runs}
     without = [run for run in recorded(bug.control) if run.seed in seeds]
     if not runs or len(without) < len(runs):
+        lacking = bug.control if runs else bug.name
         raise WorkError(
-            f"The museum lacks a record of {bug.name} or of {bug.control} with the same seeds; "
-            f"make it by `annotated-transformer museum {bug.control} --seed N --record FOLDER`."
+            f"The museum lacks a record of {lacking} with seeds {sorted(seeds) or [0, 1, 2]}. Make "
+            f"it by `annotated-transformer museum {lacking} --seed N --record FOLDER`."
         )
     looks = bug.looks[0].upper() + bug.looks[1:]
     parts = [

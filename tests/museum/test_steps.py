@@ -8,7 +8,13 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.attention import MultiHeadAttention
-from annotated_transformer.data import ParallelCorpus, Vocabulary
+from annotated_transformer.data import (
+    EncodedSplit,
+    ParallelCorpus,
+    Split,
+    Vocabulary,
+    encode_split,
+)
 from annotated_transformer.decoding.incremental import PrefixDecoder
 from annotated_transformer.museum import caught_by, checks, exhibit, recipe, wrong_steps
 from annotated_transformer.museum.bugs import Bug
@@ -133,7 +139,7 @@ def test_lengths_are_of_all_and_of_the_longer_half(
 def test_targets_are_cut_to_ten_tokens_with_their_end(
     corpus: ParallelCorpus, vocabulary: Vocabulary
 ) -> None:
-    whole = recipe.encode_split(corpus["train"], vocabulary).target
+    whole = encode_split(corpus["train"], vocabulary).target
     cut = wrong_steps.truncated(corpus["train"], vocabulary).target
     assert max(map(len, whole)) > max(map(len, cut)) == 10
     for ids, all_of_it in zip(cut, whole, strict=True):
@@ -175,3 +181,42 @@ def test_the_shift_is_looked_at_on_both_sides() -> None:
     for wrong in (lambda tgt: (tgt[:, :-1], tgt[:, :-1]), lambda tgt: (tgt[:, 1:], tgt[:, 1:])):
         with pytest.raises(AssertionError):
             caught_by.what_is_said_was_not_read(Recipe(read_and_labels=wrong))
+
+
+@pytest.mark.parametrize("name", ["feed_forward", ""])
+def test_what_is_no_number_is_said_first_and_stops_nothing(
+    name: str, corpus: ParallelCorpus, vocabulary: Vocabulary
+) -> None:
+    asked = system(Recipe(), corpus, vocabulary)
+    for weight_name, weight in asked.model.named_parameters():
+        if name in weight_name:
+            weight.data.fill_(math.nan)
+    first, *others = checks.diagnose(asked)
+    assert first.mark == "wrong"
+    assert "no number" in first.says
+    assert len(others) == len(checks.CHECKS) - 1
+    assert not checks.padding(asked).says.startswith("padding moves no")
+
+
+def test_near_relatives_of_a_bug_do_not_get_its_name(
+    corpus: ParallelCorpus, vocabulary: Vocabulary
+) -> None:
+    def counted(logits: Tensor, labels: Tensor) -> Tensor:
+        return recipe.Recipe.loss(logits, labels) * (labels != 0).sum() / labels.numel()
+
+    def lower_cased(split: Split, vocabulary: Vocabulary) -> EncodedSplit:
+        return encode_split(Split(split.source, [t.lower() for t in split.target]), vocabulary)
+
+    asked = system(Recipe(), corpus, vocabulary)
+    assert checks.loss_on_padding(replace(asked, recipe=Recipe(loss=counted))).bug == ""
+    assert checks.targets(replace(asked, recipe=Recipe(ids=lower_cased))).bug == ""
+    own_target = Transformer(small)
+    own_target.target_embedding.table = torch.nn.Embedding(2000, 32)
+    assert checks.ties(replace(asked, model=own_target)).bug == ""
+    plain_source = Transformer(small)
+    plain_source.source_embedding.scale = 1.0
+    assert checks.embeddings(replace(asked, model=plain_source)).bug == ""
+    one_line = Log([50], [1.0], [1.05 * recipe.rate(50)])
+    assert checks.rates(replace(asked, log=one_line)).bug == ""
+    for answer in (checks.loss_on_padding, checks.targets):
+        assert answer(asked).mark == "fine"

@@ -63,19 +63,23 @@ def answers_of(asked: System) -> list[int]:
     weights = recorded["decoder.layers.0.self_attention"][0, 0]
     moves = (model(src, other) - scores)[0, :-1].abs().amax(-1) > 1e-5
     if not moves.any():
-        assert (model(src, read[:, :7]) - scores[:, :7]).abs().max() > 1e-3
-        return [1, 1]
+        cut_off = (model(src, read[:, :7]) - scores[:, :7]).abs().max()
+        return [1, 1] if cut_off > 1e-3 else [1, 2]
     if moves.nonzero().flatten().tolist() == list(range(n - 1))[-asked.config.num_layers :]:
         return [1, 0]
     assert moves.sum() >= n - 2
     if weights.triu(1).any():
-        return [1, 2, 0]
+        return [1, 3, 0]
     rows_add_up = torch.allclose(weights.sum(-1), torch.ones(n))
     assert rows_add_up != torch.allclose(weights.sum(-2), torch.ones(n))
-    return [1, 2, 2] if rows_add_up else [1, 2, 1]
+    return [1, 3, 2] if rows_add_up else [1, 3, 1]
 
 
-@pytest.mark.parametrize("name", [way.end for way in ways(LEAK)])
+def test_where_nothing_leaks_it_is_said(corpus: ParallelCorpus, vocabulary: Vocabulary) -> None:
+    assert answers_of(system(bug_named("right").recipe, corpus, vocabulary)) == [1, 2]
+
+
+@pytest.mark.parametrize("name", [way.end for way in ways(LEAK) if isinstance(way.end, str)])
 def test_a_leak_that_is_measured_is_the_one_at_the_end(
     name: str, corpus: ParallelCorpus, vocabulary: Vocabulary
 ) -> None:

@@ -29,12 +29,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     findings = diagnose(system_of_run(arguments.run_dir, arguments.data_dir))
     complaint = first_complaint(findings)
-    asked = list(zip(CHECKS, findings, strict=True))
+    answers = list(zip(CHECKS, findings, strict=True))
     if arguments.format == "json":
         print_json(
             {
                 check.__name__: {"of": "run" if check in OF_THE_RUN else "code", **asdict(found)}
-                for check, found in asked
+                for check, found in answers
             }
         )
         return 1 if complaint else 0
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         ("Of this package's code, whoever's code trained the run:", False),
     ):
         print(title)
-        for check, found in asked:
+        for check, found in answers:
             if (check in OF_THE_RUN) == of_the_run:
                 print(f"  {found.mark:5}  {found.says}")
     if complaint:

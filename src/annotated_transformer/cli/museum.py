@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from annotated_transformer.cli.options import up_to
+from annotated_transformer.cli.options import print_lines, up_to
 from annotated_transformer.errors import CallError
 
 
@@ -43,20 +43,28 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"\rstep {step} of {steps}", end="", file=sys.stderr, flush=True)
 
     bug = bug_named(arguments.bug)
-    for folder in filter(None, (arguments.record, arguments.work)):
-        if folder.exists() and not folder.is_dir():
-            raise CallError(f"{folder} is a file; a folder is expected.")
-    if arguments.record:  # before three minutes of training, not after
+    # Before three minutes of training, not after.
+    for folder in (arguments.record, None if bug.trains else arguments.work):
+        if folder is not None:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise CallError(f"{folder} cannot be made a folder: {error}.") from error
+    if arguments.record:
         exhibit.others_of(bug.name, arguments.seed, steps, arguments.record)
     found = exhibit.make(bug, arguments.seed, arguments.work, steps, progress)
     print(file=sys.stderr)
-    print(f"{bug.title}: {bug.looks}.")
-    print(f"loss {found.loss:.3f}, of {found.accuracy:.1%} of the tokens the best one is right")
-    print(f"BLEU {found.bleu:.1f}, exact {found.exact:.1f} %, score of its own {found.score:.1f}")
-    print(f"the travelling sentence: {found.travelling or '(nothing)'}")
-    print(f"diagnose: {found.named or ('no bug of the museum' if found.says else 'no complaint')}")
-    if found.says:
-        print(f"    {found.says}")
     if arguments.record:
         exhibit.record(found, arguments.record)
+    said = found.named or ("no bug of the museum" if found.says else "no complaint")
+    print_lines(
+        [
+            f"{bug.title}: {bug.looks}.",
+            f"loss {found.loss:.3f}, of {found.accuracy:.1%} of the tokens the best one is right",
+            f"BLEU {found.bleu:.1f}, exact {found.exact:.1f} %, its own score {found.score:.1f}",
+            f"the travelling sentence: {found.travelling or '(nothing)'}",
+            f"diagnose: {said}",
+            *([f"    {found.says}"] if found.says else []),
+        ]
+    )
     return 0

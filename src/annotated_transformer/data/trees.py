@@ -65,6 +65,10 @@ def parse(text: str) -> Tree:
             label, children = stack.pop()
             if not children:
                 raise ValueError(f"the phrase that ends at character {token.end()} is empty")
+            if len(children) > 1 and any(isinstance(child, str) for child in children):
+                raise ValueError(
+                    f"the phrase that ends at character {token.end()} holds a word without a tag"
+                )
             tree = Tree(label, tuple(children))
             if not stack:
                 if number + 1 < len(tokens):
@@ -112,7 +116,8 @@ def delinearise(row: str, leaves: Sequence[Tree]) -> tuple[Tree, bool]:
     of it is one phrase, and it has an XX for each word. One that is not is mended so that the tree
     has exactly these words: a sign that closes a phrase closes those inside it too, or nothing if
     no such phrase is open; at the end all are closed; words that have no XX hang on the last phrase
-    that was open, an XX without a word is nothing, and so is a phrase without words.
+    that was open, an XX without a word is nothing, and so is a phrase without words. Where more
+    than one phrase, or a word, is left at the top, a phrase without a label holds them.
 
     Args:
         row: signs, as `linearise` writes them.

@@ -6,6 +6,7 @@ Its modules:
     likelihood     loss, perplexity and accuracy, each past given
     scoring        BLEU and chrF with their signatures
     bleu, chrf     the two measures themselves
+    brackets       of constituency trees, counted as EVALB counts them
     significance   how sure a difference of scores is
     forensics      one output under every protocol that papers use
 """

@@ -6,7 +6,8 @@ A bracket is a phrase's label with the words that it spans. Of a tree these are 
 - roots (TOP, ROOT, S1 and a phrase without a label) are not counted, wherever they stand;
 - traces (-NONE-) and punctuation (the tags , : `` '' .) are taken out before words are numbered,
   and with them every phrase that holds nothing else;
-- a label ends at its first - or =, so that NP-SBJ is NP; PRT counts as ADVP;
+- a label ends at its first - or =, so that NP-SBJ is NP (unless it begins with it); PRT counts as
+  ADVP;
 - the same bracket twice, as in (NP (NP the man)), is found as often as it stands in both trees.
 
 Part-of-speech tags are no brackets. A tree whose words are not those of the other is an error:
@@ -79,16 +80,14 @@ def brackets(tree: Tree) -> tuple[list[Bracket], list[str]]:
     found: list[Bracket] = []
     words: list[str] = []
 
-    def walk(part: Tree | str) -> None:
-        if isinstance(part, str):  # a phrase that holds a word beside other parts
-            words.append(part)
-            return
+    def walk(part: Tree) -> None:
         if part.is_tag:
             if part.label not in LEFT_OUT:
                 words.append(str(part.children[0]))
             return
         first, place = len(words), len(found)
         for child in part.children:
+            assert isinstance(child, Tree)
             walk(child)
         category = part.category
         if len(words) > first and category not in ROOTS:

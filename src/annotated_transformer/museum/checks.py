@@ -19,6 +19,7 @@ from annotated_transformer.data import Vocabulary
 from annotated_transformer.decoding.incremental import PrefixDecoder
 from annotated_transformer.evaluation.scoring import cased_bleu, lower_tokenised_bleu
 from annotated_transformer.museum.system import System, asked, best_next, padded
+from annotated_transformer.museum.wrong_steps import ForgetsWhereItIs
 from annotated_transformer.positional import sinusoidal_encoding
 from annotated_transformer.residual import LayerNorm, ResidualConnection
 from annotated_transformer.transformer import evaluation_mode
@@ -56,8 +57,8 @@ def not_asked(why: str) -> Finding:
 
 
 def apart(one: Tensor, other: Tensor) -> float:
-    """The largest difference."""
-    return float((one.detach() - other.detach()).abs().max())
+    """The largest difference; infinite where something is no number."""
+    return float((one.detach() - other.detach()).abs().max().nan_to_num(math.inf))
 
 
 def words(system: System, sentences: int = 2, n: int = 9) -> Tensor:
@@ -70,6 +71,18 @@ def words(system: System, sentences: int = 2, n: int = 9) -> Tensor:
 def numbers(*shape: int) -> Tensor:
     """Standard normal numbers, the same each time."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
+
+
+def finite(system: System) -> Finding:
+    """Whether all weights, and the logits, are numbers."""
+    src, tgt = words(system), words(system)
+    with asked(system) as model:
+        broken = [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
+        if broken:
+            return wrong(f"{len(broken)} weights hold what is no number: {broken[0]}", "")
+        if not model(src, tgt).isfinite().all():
+            return wrong("weights are numbers, and logits are not", "")
+    return Finding("weights and logits are numbers")
 
 
 # --- inside the layers ----------------------------------------------------------------------------
@@ -187,9 +200,14 @@ def embeddings(system: System) -> Finding:
     if not lacks:
         return Finding("tokens are scaled, and positions added, on both sides")
     says = " and ".join(f"the {side} lacks its {what}" for side, what in lacks.items())
-    of_positions = "no-positions" if len(lacks) == 2 else "positions-too-late"
-    bugs = {"positions": of_positions, "scale": "scale-on-one-side" if len(lacks) == 1 else ""}
-    return wrong(says, bugs.get(next(iter(lacks.values())), ""), len(set(lacks.values())) == 1)
+    for bug, shows in (
+        ("no-positions", {"source": "positions", "target": "positions"}),
+        ("positions-too-late", {"source": "positions"}),
+        ("scale-on-one-side", {"target": "scale"}),
+    ):
+        if lacks == shows:
+            return wrong(says, bug)
+    return wrong(says, "")
 
 
 def ties(system: System) -> Finding:
@@ -204,7 +222,7 @@ def ties(system: System) -> Finding:
             says = (
                 f"the {name}'s matrix is another than the source's, {apart(table, other):.2g} off"
             )
-            return wrong(says, "tied-by-value")
+            return wrong(says, "tied-by-value", name == "projection")
     return Finding("one matrix serves as both embeddings and as projection")
 
 
@@ -263,7 +281,8 @@ def loss_on_padding(system: System) -> Finding:
     if gap < SAME:
         return Finding("padding has no part in the loss")
     says = f"padding moves the loss by {gap:.2g}"
-    return wrong(says, "pads-in-loss" if of_sure < of_flat else "pads-smoothed")
+    bug = "pads-in-loss" if of_sure < of_flat else "pads-smoothed"
+    return wrong(says, bug, abs(of_sure - of_flat) > SAME)  # else it only counts among the tokens
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -275,13 +294,16 @@ def targets(system: System) -> Finding:
     config = system.config
     whole = system.vocabulary.encode_batch(list(system.pairs.target))
     for ids, sentence in zip(encoded.target, whole, strict=True):
+        if not ids:
+            return wrong("a target is empty", "")
         if ids[0] != config.bos_id:
             return wrong("a target does not begin with the start sign", "no-bos")
         if ids[-1] != config.eos_id:
             return wrong("a target does not end with the end sign", "no-eos")
         if list(ids[1:-1]) != sentence:
-            left = system.vocabulary.decode(list(ids))
-            return wrong(f"of a target only this is left: {left!r}", "truncated-targets")
+            says = f"a target is another than its sentence: {system.vocabulary.decode(list(ids))!r}"
+            begins = list(ids[1:-1]) == sentence[: len(ids) - 2]
+            return wrong(says, "truncated-targets", begins)
     return Finding("targets are whole, between start and end sign")
 
 
@@ -291,13 +313,12 @@ def targets(system: System) -> Finding:
 def modes(system: System) -> Finding:
     """Asked twice, a model says the same; learning twice from the same, it does not."""
     src, tgt = words(system), words(system)
-    was_training = system.model.training
     with asked(system) as model:
         if (gap := apart(model(src, tgt), model(src, tgt))) > SAME:
-            return wrong(f"asked twice, logits differ by {gap:.2g}", "dropout-when-asked")
+            drops = any(dropout.training for dropout in modules(model, nn.Dropout))
+            return wrong(f"asked twice, logits differ by {gap:.2g}", "dropout-when-asked", drops)
         system.recipe.learning(model)
         same = apart(model(src, tgt), model(src, tgt)) == 0
-        model.train(was_training)
     if same and system.config.dropout:
         return wrong("learning twice from a batch, nothing is dropped", "no-dropout")
     return Finding("dropout is on while it learns, and off when it is asked")
@@ -344,7 +365,7 @@ def rates(system: System) -> Finding:
     if off < 1e-3 * max(meant):
         return Finding("the rate followed its schedule")
     says = f"the rate was off by {off:.2g}, of a peak of {max(meant):.2g}"
-    if max(found) - min(found) < 1e-9:
+    if max(found) - min(found) < 1e-9 and len(found) > 1:
         return wrong(says, "rate-never-stepped")
     twice = [system.rate(2 * step) for step in system.log.steps]
     apart_from_twice = max(abs(one - other) for one, other in zip(found, twice, strict=True))
@@ -389,10 +410,14 @@ def cache(system: System) -> Finding:
         plain, ours = PrefixDecoder(model, src, 2), system.recipe.decoder(model, src, 2)
         for length in (1, 2, 3):
             so_far = prefixes[..., :length]
-            gap = apart(ours.next_logits(so_far), plain.next_logits(so_far))
+            at_length = ours.next_logits(so_far)
+            gap = apart(at_length, plain.next_logits(so_far))
             if gap > SAME:
                 says = f"with the cache logits are off by {gap:.2g} at token {length}"
-                return wrong(says, "positions-lost-in-decoding", length == 2)
+                forgets = ForgetsWhereItIs(model, src, 2)
+                for n in range(1, length + 1):
+                    said = forgets.next_logits(prefixes[..., :n])
+                return wrong(says, "positions-lost-in-decoding", apart(said, at_length) < SAME)
         ours.select(all_of_them, swap)
         plain.select(all_of_them, swap)
         swapped = torch.cat([prefixes.flip(1), words(system, 4, 1).view(2, 2, 1)], dim=-1)
@@ -466,7 +491,7 @@ def sureness(system: System) -> Finding:
 
 
 CHECKS: tuple[Check, ...] = (
-    *(modes, equation_1, heads, norms, residuals, embeddings, ties),
+    *(finite, modes, equation_1, heads, norms, residuals, embeddings, ties),
     *(future, padding, loss_on_padding, targets, gradients, rates),
     *(kept_weights, cache, references, score, lengths, sureness),
 )

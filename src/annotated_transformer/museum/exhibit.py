@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import torch
 
 from annotated_transformer.data import Split
 from annotated_transformer.data.cache import one_at_a_time
-from annotated_transformer.data.grammar.corpus import TRAVELLING_SENTENCE
+from annotated_transformer.data.grammar.corpus import TRAVELLING_SENTENCE, corpus_sha256
 from annotated_transformer.errors import WorkError
 from annotated_transformer.evaluation.scoring import cased_bleu, exact_match
 from annotated_transformer.museum import recipe as right
@@ -131,8 +132,10 @@ def right_run(seed: int, work: Path, steps: int, progress: Progress) -> Trained:
 
 
 def settings() -> dict[str, str]:
-    """What a right run depends on beside its seed and steps."""
-    return {"settings": repr((CONFIG, right.MAX_TOKENS, right.WARMUP, right.PEAK))}
+    """What a right run depends on beside its seed and steps, as far as it is data."""
+    rates = [right.rate(step) for step in (1, right.WARMUP, right.STEPS)]
+    text = repr((CONFIG, right.MAX_TOKENS, rates, corpus_sha256(right.corpus())))
+    return {"settings": text}
 
 
 def examine(bug: Bug, seed: int, trained: Trained, seconds: float) -> Exhibit:
@@ -140,10 +143,10 @@ def examine(bug: Bug, seed: int, trained: Trained, seconds: float) -> Exhibit:
     recipe, model = bug.recipe, trained.model
     known = recipe.known(right.vocabulary())
     valid, travelling = right.corpus()["valid"], TRAVELLING_SENTENCE
-    asked = Split(
+    sentences = Split(
         [travelling.source, *valid.source[:ASKED]], [travelling.target, *valid.target[:ASKED]]
     )
-    encoded = recipe.ids(asked, known)
+    encoded = recipe.ids(sentences, known)
     loss, best, tokens, written = 0.0, 0, 0, []
     for first in range(0, len(encoded), AT_ONCE):
         indices = range(first, min(first + AT_ONCE, len(encoded)))
@@ -157,7 +160,7 @@ def examine(bug: Bug, seed: int, trained: Trained, seconds: float) -> Exhibit:
         tokens += int(real.sum())
         written += recipe.write(recipe, model, src, tgt).tolist()
     texts = [known.decode(ids) for ids in written]
-    hypotheses, references = texts[1:], asked.target[1:]
+    hypotheses, references = texts[1:], sentences.target[1:]
     found = first_complaint(diagnose(system_of(recipe, trained)))
     return Exhibit(
         bug=bug.name,
@@ -172,7 +175,7 @@ def examine(bug: Bug, seed: int, trained: Trained, seconds: float) -> Exhibit:
         score=round(recipe.score(hypotheses, references).value, 2),
         bleu=round(cased_bleu(hypotheses, references).value, 2),
         exact=round(exact_match(hypotheses, references).value, 1),
-        length_ratio=round(sum(map(len, texts)) / sum(map(len, asked.target)), 3),
+        length_ratio=round(sum(map(len, texts)) / sum(map(len, sentences.target)), 3),
         empty=round(100 * sum(not text.strip() for text in texts) / len(texts), 1),
         travelling=texts[0],
         named=found.bug if found else "",
@@ -189,7 +192,16 @@ def system_of(recipe: Recipe, trained: Trained) -> System:
     )
     log = Log(range(1, len(trained.losses) + 1), trained.losses, trained.rates)
     known = right.vocabulary()
-    return System(trained.model, recipe, CONFIG, known, pairs, held_out, log, right.rate)
+    return System(
+        model=trained.model,
+        recipe=recipe,
+        config=CONFIG,
+        vocabulary=known,
+        pairs=pairs,
+        held_out=held_out,
+        log=log,
+        rate=right.rate,
+    )
 
 
 def untrained(recipe: Recipe) -> System:
@@ -237,6 +249,16 @@ def recorded(name: str, folder: Path = RECORDS) -> list[Exhibit]:
     if not path.exists():
         return []
     try:
-        return [Exhibit(**values) for values in json.loads(path.read_text(encoding="utf-8"))]
+        found = [Exhibit(**values) for values in list_of(json.loads(path.read_text("utf-8")))]
+        if not all(isinstance(number, int) for one in found for number in (one.seed, one.steps)):
+            raise TypeError("seed and steps are whole numbers")
+        return found
     except (OSError, ValueError, TypeError) as error:
         raise WorkError(f"{path} is no record of the museum ({error}); move it away.") from error
+
+
+def list_of(value: Any) -> list[Any]:
+    """A list, as it is. Raises TypeError for anything else."""
+    if not isinstance(value, list):
+        raise TypeError(f"a list is expected, not {type(value).__name__}")
+    return value

@@ -62,17 +62,17 @@ def system_of_run(run_dir: Path, data_dir: Path | None = None) -> System:
         return schedule.rate(step, (step - 1) / planned)
 
     return System(
-        model,
-        Recipe(
+        model=model,
+        recipe=Recipe(
             loss=partial(label_smoothing_loss, eps=settings.label_smoothing),
             decoder=partial(incremental_decoder, use_cache=True),
         ),
-        config.model,
-        vocabulary,
-        pairs,
-        held_out,
-        log if lines else None,
-        rate if planned else None,
+        config=config.model,
+        vocabulary=vocabulary,
+        pairs=pairs,
+        held_out=held_out,
+        log=log if lines else None,
+        rate=rate if planned else None,
         own_code=False,
     )
 

@@ -94,7 +94,7 @@ def write(recipe: "Recipe", model: Transformer, src: Tensor, tgt: Tensor) -> Ten
             never=(config.pad_id, config.bos_id),
             device=src.device,
         )
-    return collate([best.tokens for [best] in found], config.pad_id)
+    return collate([best[0].tokens if best else [] for best in found], config.pad_id)
 
 
 def last(weights: Weights, others: Callable[[], Weights]) -> Weights:  # noqa: ARG001
@@ -160,7 +160,7 @@ def vocabulary() -> Vocabulary:
 
 
 def steps_of(encoded: EncodedSplit, recipe: Recipe, seed: int) -> Iterator[list[list[int]]]:
-    """The pairs of each step, part by part, without end."""
+    """The pairs of each step, part by part, for `STEPS` steps and more."""
     budget = MAX_TOKENS // recipe.parts
     for epoch in range(STEPS * recipe.parts):
         batches = token_batches(encoded.lengths, budget, seed=seed, epoch=epoch)

@@ -42,7 +42,8 @@ LEAK = Question(
         Answer(
             "No, what it reads is one behind.",
             Question(
-                "Change the last token that the decoder reads. Which scores before it move?",
+                "In a sentence of at least three tokens for each layer of the decoder, change the "
+                "last token that it reads. Which scores before that move?",
                 (
                     Answer(
                         "Only those just before it: one for each layer of the decoder.",
@@ -53,12 +54,19 @@ LEAK = Question(
                         "heads-viewed",
                     ),
                     Answer(
+                        "None, and cutting off changes nothing.",
+                        Advice(
+                            "Nothing leaks. A good model also has nearly all tokens right, if its "
+                            "text is easy: go by what is wrong with the translations."
+                        ),
+                    ),
+                    Answer(
                         "All, or nearly all.",
                         Question(
                             "Look at the weights of one head of the decoder's self-attention. "
                             "Where are they?",
                             (
-                                Answer("Above the diagonal too: it sees all.", "no-causal-mask"),
+                                Answer("Everywhere above the diagonal too.", "no-causal-mask"),
                                 Answer(
                                     "Not above the diagonal, and the columns, not the rows, add "
                                     "up to 1.",
@@ -194,6 +202,13 @@ SCORES = Question(
     (
         Answer("Of lower-cased text, or of text cut into pieces.", "scored-in-pieces"),
         Answer("Each token was asked for behind the true beginning.", "scored-with-the-references"),
+        Answer(
+            "None of these.",
+            Advice(
+                "Then compare the sentences themselves: other references, another test set, "
+                "another search, or another smoothing of BLEU for short texts."
+            ),
+        ),
     ),
 )
 
@@ -223,6 +238,14 @@ A_LITTLE = Question(
                     Answer("Sharper: the largest are close to 1.", "no-scale"),
                     Answer("Flatter: all are close to each other.", "scaled-twice"),
                 ),
+            ),
+        ),
+        Answer(
+            "None of these.",
+            Advice(
+                "Then it is none of this museum's. How far do two runs lie apart that differ in "
+                "their seed alone? What is less than that is no bug. Else `diagnose` asks all the "
+                "questions at once, of your own code too."
             ),
         ),
     ),

@@ -288,7 +288,7 @@ def truncated(split: Split, vocabulary: Vocabulary, longest: int = 10) -> Encode
 
 
 def vocabulary_of_another_run(vocabulary: Vocabulary) -> Vocabulary:  # noqa: ARG001
-    """Learned in the same way, from other sentences of the same corpus."""
+    """Learned in the same way, from half of the training sentences."""
     train = right.corpus()["train"]
     first = len(train) // 2
     return Vocabulary.train([*train.source[:first], *train.target[:first]], CONFIG.vocab_size)

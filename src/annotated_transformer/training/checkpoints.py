@@ -74,9 +74,9 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     Raises:
         WorkError: if the disk is full or cannot be written. What stood at `path` is untouched.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".unfinished")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         write(unfinished)
         with open(unfinished, "rb+") as file:
             os.fsync(file.fileno())
