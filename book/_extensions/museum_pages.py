@@ -12,6 +12,7 @@ What they show is read from the package and its records, so that the pages canno
 
 import html
 import inspect
+import re
 from functools import partial
 from statistics import mean
 from typing import Any
@@ -46,7 +47,7 @@ def exhibits() -> str:
         f"{len(BUGS)} bugs: {training} change the training, {len(BUGS) - training} ask the run "
         f"without a bug in another way. BLEU is cased, of {ASKED} sentences: `{signature}`."
     )
-    helper = inspect.getsource(caught_by.tokens).rstrip()
+    helper = _source(caught_by.tokens)
     needs = f"The tests call this where they need tokens:\n\n```python\n{helper}\n```"
     return "\n\n".join([said, needs, *map(_exhibit, BUGS)])
 
@@ -74,7 +75,7 @@ def _exhibit(bug: Bug) -> str:
     )
     parts.append(f"**What betrays it.** `diagnose`: {runs[0].says}.")
     assert bug.test is not None
-    test = inspect.getsource(bug.test).rstrip()
+    test = _source(bug.test)
     parts.append(f"**The test that would have caught it**\n\n```python\n{test}\n```")
     if seen := SEEN.get(bug.name):
         differs = f" (Not quite the same: {seen.differs}.)" if seen.differs else ""
@@ -100,10 +101,15 @@ def code_of(bug: Bug) -> list[str]:
             value = value.new
         if inspect.isclass(value):  # with those of the museum that it is made of
             made_of = [one for one in reversed(value.mro()) if one.__module__ == value.__module__]
-            found += [inspect.getsource(one).rstrip() for one in made_of]
+            found += [_source(one) for one in made_of]
         else:
-            found.append(inspect.getsource(value).rstrip())
+            found.append(_source(value))
     return found
+
+
+def _source(value: Any) -> str:
+    """Its code, without what is said to a checker of style or types."""
+    return re.sub(r"  # (noqa|type:).*", "", inspect.getsource(value)).rstrip()
 
 
 def _numbers(runs: list[Exhibit], right: list[Exhibit]) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 import torch
 
@@ -26,6 +25,7 @@ from annotated_transformer.training.checkpoints import (
     write_atomically,
 )
 from annotated_transformer.training.run_directory import model_weights, set_model_weights
+from annotated_transformer.training.run_files import checked, read_list
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
 RECORDS = Path(__file__).resolve().parent / "recorded"
@@ -71,6 +71,9 @@ class Exhibit:
     named: str
     says: str
     cpu_seconds: float
+
+
+FIELDS = {**Exhibit.__annotations__, "curve": list}
 
 
 def make(
@@ -122,20 +125,21 @@ def right_run(seed: int, work: Path, steps: int, progress: Progress) -> Trained:
         trained = right.train(Recipe(), seed, steps, progress)
         path.parent.mkdir(parents=True, exist_ok=True)
         log = {"losses": trained.losses, "rates": trained.rates}
-        save_tensors(path, model_weights(trained.model), {"format": FORMAT, **log} | settings())
+        save_tensors(
+            path, model_weights(trained.model), {"format": FORMAT, "settings": settings(), **log}
+        )
     weights, about = load_tensors(path, FORMAT, "Delete it to train it again.")
-    if {name: about.get(name) for name in settings()} != settings():
+    if about.get("settings") != settings():
         raise WorkError(f"{path} is of other settings than today's. Delete it to train it again.")
     model = Transformer(CONFIG)
     set_model_weights(model, weights, path)
     return Trained(model, about["losses"], about["rates"])
 
 
-def settings() -> dict[str, str]:
+def settings() -> str:
     """What a right run depends on beside its seed and steps, as far as it is data."""
     rates = [right.rate(step) for step in (1, right.WARMUP, right.STEPS)]
-    text = repr((CONFIG, right.MAX_TOKENS, rates, corpus_sha256(right.corpus())))
-    return {"settings": text}
+    return repr((CONFIG, right.MAX_TOKENS, rates, corpus_sha256(right.corpus())))
 
 
 def examine(bug: Bug, seed: int, trained: Trained, seconds: float) -> Exhibit:
@@ -248,17 +252,6 @@ def recorded(name: str, folder: Path = RECORDS) -> list[Exhibit]:
     path = folder / f"{name}.json"
     if not path.exists():
         return []
-    try:
-        found = [Exhibit(**values) for values in list_of(json.loads(path.read_text("utf-8")))]
-        if not all(isinstance(number, int) for one in found for number in (one.seed, one.steps)):
-            raise TypeError("seed and steps are whole numbers")
-        return found
-    except (OSError, ValueError, TypeError) as error:
-        raise WorkError(f"{path} is no record of the museum ({error}); move it away.") from error
-
-
-def list_of(value: Any) -> list[Any]:
-    """A list, as it is. Raises TypeError for anything else."""
-    if not isinstance(value, list):
-        raise TypeError(f"a list is expected, not {type(value).__name__}")
-    return value
+    advice = "Restore it, or move it away."
+    runs = (checked(run, FIELDS, path, advice) for run in read_list(path, advice))
+    return [Exhibit(**{field: run[field] for field in FIELDS}) for run in runs]
