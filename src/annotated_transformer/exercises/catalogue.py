@@ -20,6 +20,7 @@ CHAPTER_OF = {  # the topic, the first part of an id, and the notebook that its 
     "tokenization": "07_data",
     "training": "08_training",
     "decoding": "09_decoding",
+    "inside": "11_inside_the_model",
     "ablations": "12_ablations",
     "beyond": "15_after_the_paper",
 }

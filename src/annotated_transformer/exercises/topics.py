@@ -70,6 +70,11 @@ each step, beam search keeps several beginnings, *hypotheses*. BLEU counts the *
 runs of n words, that a translation shares with a reference, and multiplies by a *brevity
 penalty* if it is too short. A *state dict* is a dictionary from a parameter's name to its
 tensor.""",
+    "inside": """\
+## Inside a trained model (Figures 3 to 5)
+
+What a head looks at is a *picture*; how good it is as an alignment can be counted, and what is
+lost without the head can be measured.""",
     "ablations": """\
 ## Reading experiments (section 6.2)
 

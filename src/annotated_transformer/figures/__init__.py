@@ -18,6 +18,7 @@ from annotated_transformer.figures.differences import (
 )
 from annotated_transformer.figures.encoder import draw_strips, touch_strips
 from annotated_transformer.figures.heads import (
+    draw_jobs,
     draw_losses_by_part,
     draw_scores_by_heads,
     draw_shares_by_head,
@@ -38,7 +39,7 @@ from annotated_transformer.figures.matrices import (
     draw_weights,
 )
 from annotated_transformer.figures.multi_head import draw_word_through_heads
-from annotated_transformer.figures.pairs import draw_pairs
+from annotated_transformer.figures.pairs import draw_by_seed, draw_pairs
 from annotated_transformer.figures.plotly_renderer import base_layout, show_figure
 from annotated_transformer.figures.positions import draw_maps, touch_position
 from annotated_transformer.figures.quiz import show_quiz
@@ -88,9 +89,11 @@ __all__ = [
     "draw_bills",
     "draw_bleu_by_cost",
     "draw_broadcast",
+    "draw_by_seed",
     "draw_curves",
     "draw_differences",
     "draw_differences_beside",
+    "draw_jobs",
     "draw_losses_by_part",
     "draw_maps",
     "draw_matrices",

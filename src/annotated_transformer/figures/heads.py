@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
@@ -28,7 +28,9 @@ from annotated_transformer.figures.style import (
     LOOKS,
     NEUTRAL_COLOURS,
     TEXT,
+    WEIGHT_COLOURS,
     add_legend,
+    ink_on,
     looks,
     new_figure,
     widen_first,
@@ -187,6 +189,47 @@ def draw_losses_by_part(
     ]
     add_legend(figure, handles=handles, loc="outside upper center", ncols=2)
     return both
+
+
+def draw_jobs(
+    shares: Mapping[str, Sequence[float | None]],
+    columns: Sequence[str],
+    named: Mapping[str, Sequence[bool]],
+) -> int:
+    """A table of heads and jobs: how much each head does of each, in per cent.
+
+    Where a head may be called by a job, the cell is dark; elsewhere it is pale, whatever its
+    number. A job that a head cannot have has no number.
+
+    Args:
+        shares: head -> a share from 0 to 1 for each column, or None.
+        columns: the jobs.
+        named: head -> for each column whether the head may be called by it.
+
+    Returns:
+        how many heads may be called by at least one job.
+    """
+    _, (axes,) = new_figure(5.8, 1.3 + 0.24 * len(shares))
+    for row, (name, values) in enumerate(shares.items()):
+        for column, value in enumerate(values):
+            if value is None:
+                continue
+            fill = WEIGHT_COLOURS(0.8 if named[name][column] else 0.12 * value)
+            axes.add_patch(
+                Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=fill, edgecolor="white", lw=1)
+            )
+            ink = ink_on(fill[:3])
+            axes.text(
+                column, row, f"{100 * value:.0f}", ha="center", va="center", color=ink, fontsize=8.5
+            )
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(len(shares) - 0.5, -0.5)
+    axes.set_xticks(range(len(columns)), list(columns), rotation=55, ha="left", fontsize=9)
+    axes.xaxis.tick_top()
+    axes.set_yticks(range(len(shares)), list(shares), fontsize=8.5)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    return sum(any(of) for of in named.values())
 
 
 def touch_heads_at_word(

@@ -1,6 +1,6 @@
-"""Two shares of each of many things, a line each, in the book's look (matplotlib)."""
+"""Shares of many things, a line each, in the book's look (matplotlib)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -39,3 +39,56 @@ def draw_pairs(
     axes.set_xlim(-3, 103)
     add_legend(figure, loc="outside upper center", ncols=3 if line else 2, fontsize=9.5)
     return {name: float(one - two) for name, (one, two) in found.items()}
+
+
+def draw_by_seed(found: Mapping[str, Sequence[float]], x_label: str) -> dict[str, float]:
+    """One line a thing: a small mark for each training, a large one at their mean.
+
+    Args:
+        found: thing -> its share in per cent with each seed, drawn from the top in that order; one
+            number where there is nothing to train.
+        x_label: of what they are shares.
+
+    Returns:
+        thing -> the mean.
+    """
+    shade, other = LOOKS[0][0], LOOKS[1][0]
+    means = {name: float(np.mean(shares)) for name, shares in found.items()}
+    figure, (axes,) = new_figure(5.6, 0.9 + 0.33 * len(found))
+    for place, (name, shares) in enumerate(found.items()):
+        if len(shares) > 1:
+            axes.plot(
+                shares,
+                [place] * len(shares),
+                "o",
+                mfc="none",
+                mec=shade,
+                ms=5,
+                label="one training",
+            )
+        axes.plot([means[name]], [place], "D", color=other, ms=7, label="mean", zorder=3)
+        axes.annotate(
+            f"{means[name]:.0f}",
+            (max(shares), place),
+            (9, 0),
+            textcoords="offset points",
+            va="center",
+            color=TEXT,
+            fontsize=9.5,
+        )
+    axes.set_yticks(range(len(found)), list(found), fontsize=9.5)
+    axes.set_ylim(len(found) - 0.4, -0.6)
+    axes.set_xlim(-3, 109)
+    axes.set_xlabel(x_label)
+    axes.grid(visible=True, axis="x", lw=0.6)
+    handles, names = axes.get_legend_handles_labels()
+    once = dict(zip(names, handles, strict=True))
+    add_legend(
+        figure,
+        handles=list(once.values()),
+        labels=list(once),
+        loc="outside upper center",
+        ncols=2,
+        fontsize=9.5,
+    )
+    return means

@@ -95,15 +95,21 @@ def pairs(seed: int) -> Iterator[GrammarPair]:
 
     The travelling sentence is not among them.
     """
+    return (pair for _, pair in sayings(seed))
+
+
+def sayings(seed: int) -> Iterator[tuple[Sentence, GrammarPair]]:
+    """What each of `pairs` says, and the pair."""
     chooser = Chooser(seed)
     sources = {TRAVELLING_SENTENCE.source}
     targets = {TRAVELLING_SENTENCE.target}
     while True:
-        pair = say(compose(chooser))
+        said = compose(chooser)
+        pair = say(said)
         if pair and pair.source not in sources and pair.target not in targets:
             sources.add(pair.source)
             targets.add(pair.target)
-            yield pair
+            yield said, pair
 
 
 def generate_corpus(

@@ -25,6 +25,7 @@ from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.after.families import OneStack
 from annotated_transformer.data.grammar.corpus import GrammarPair, pairs, tokens
+from annotated_transformer.experiments.inside.probes import ridge_probe
 from annotated_transformer.experiments.records import read_record, write_record
 from annotated_transformer.experiments.seeding import seeded
 from annotated_transformer.experiments.small_training import train_briefly
@@ -163,15 +164,7 @@ def features(model: OneStack, objective: Objective, rows: Tensor, last: bool = F
 
 def probe(x: Tensor, y: Tensor, trained: int = LABELLED) -> float:
     """A ridge regression on the first sentences' labels; the share of the others that is right."""
-    x = (x - x[:trained].mean(0)) / x[:trained].std(0).clamp(min=1e-6)
-    x = torch.cat([x, torch.ones(len(x), 1)], dim=1).double()
-    signs = 2 * y.double() - 1
-    known = x[:trained]
-    weights = torch.linalg.solve(
-        known.T @ known + 10 * torch.eye(x.size(1), dtype=x.dtype), known.T @ signs[:trained]
-    )
-    right = ((x[trained:] @ weights) > 0) == y[trained:]
-    return right.double().mean().item()
+    return ridge_probe(x, y.long(), torch.arange(len(x)) < trained)
 
 
 @torch.no_grad()
