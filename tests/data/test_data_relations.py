@@ -5,7 +5,14 @@ from itertools import islice
 import pytest
 
 from annotated_transformer.data.grammar import english, german
-from annotated_transformer.data.grammar.corpus import pairs, say, sayings, tokens
+from annotated_transformer.data.grammar.corpus import (
+    generate_corpus,
+    pairs,
+    said_in,
+    say,
+    sayings,
+    tokens,
+)
 from annotated_transformer.data.grammar.relations import (
     RELATIONS,
     antecedent,
@@ -31,6 +38,13 @@ def test_sayings_are_the_pairs():
     assert [pair for _, pair in SAID[:50]] == list(islice(pairs(0), 50))
 
 
+def test_what_a_split_says_is_in_that_split():
+    corpus = generate_corpus(train=1)
+    for name, left_out in (("valid", 0), ("test", 1)):  # the travelling sentence
+        said = [pair.source for _, pair in said_in(name)]
+        assert said == list(corpus[name].source)[left_out:]
+
+
 @pytest.mark.parametrize(
     ("source", "wanted"),
     [
@@ -43,6 +57,16 @@ def test_sayings_are_the_pairs():
                 "object": {("shirt", "puts")},
                 "verb": {("out", "goes")},
                 "relative": {("who", "woman")},
+            },
+        ),
+        (
+            "Today a lazy cat has watched the girl.",  # the object's head is not the finite verb
+            {
+                "article": {("a", "cat"), ("the", "girl")},
+                "adjective": {("lazy", "cat")},
+                "subject": {("cat", "has")},
+                "object": {("girl", "watched")},
+                "verb": {("watched", "has")},
             },
         ),
         (

@@ -14,7 +14,7 @@ imports from here.
     forensics_measured          chapter 9: one recorded output under every protocol of BLEU
     complexity                  chapters 1, 13: Table 1 measured: exponents, crossovers
     long_context                chapter 13: what a long context costs, from a model's sizes
-    inside, heads_measured      chapter 11: what a trained translator does inside
+    inside, inside_measured     chapter 11: what a trained translator does inside
     after_measured              chapter 15: what a step of each later part costs
     recall_measured             chapter 15: one fact in a long text, by position and among others
     families_measured           chapter 15: three families trained on the same sentences
@@ -25,6 +25,7 @@ imports from here.
     in_numpy                    the model once more, with every gradient written by hand
     measurements                operations counted, memory kept, differences in one number
     records                     what is measured once, kept beside its module
+    probing                     what can be read off vectors, and what keeps that honest
     small_training              the loop of models that are trained in a moment
     seeding                     random numbers of a seed, for several of them
 """

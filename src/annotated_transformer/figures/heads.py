@@ -192,9 +192,7 @@ def draw_losses_by_part(
 
 
 def draw_jobs(
-    shares: Mapping[str, Sequence[float | None]],
-    columns: Sequence[str],
-    named: Mapping[str, Sequence[bool]],
+    jobs: Mapping[str, Sequence[tuple[float, bool, str] | None]], columns: Sequence[str]
 ) -> int:
     """A table of heads and jobs: how much each head does of each, in per cent.
 
@@ -202,34 +200,33 @@ def draw_jobs(
     number. A job that a head cannot have has no number.
 
     Args:
-        shares: head -> a share from 0 to 1 for each column, or None.
+        jobs: head -> for each column the share, from 0 to 1, whether the head may be called by it,
+            and a sign to stand behind the number; or None.
         columns: the jobs.
-        named: head -> for each column whether the head may be called by it.
 
     Returns:
         how many heads may be called by at least one job.
     """
-    _, (axes,) = new_figure(5.8, 1.3 + 0.24 * len(shares))
-    for row, (name, values) in enumerate(shares.items()):
-        for column, value in enumerate(values):
-            if value is None:
+    _, (axes,) = new_figure(5.8, 1.3 + 0.24 * len(jobs))
+    for row, cells in enumerate(jobs.values()):
+        for column, cell in enumerate(cells):
+            if cell is None:
                 continue
-            fill = WEIGHT_COLOURS(0.8 if named[name][column] else 0.12 * value)
+            share, named, sign = cell
+            fill = WEIGHT_COLOURS(0.8 if named else 0.12 * share)
             axes.add_patch(
                 Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=fill, edgecolor="white", lw=1)
             )
-            ink = ink_on(fill[:3])
-            axes.text(
-                column, row, f"{100 * value:.0f}", ha="center", va="center", color=ink, fontsize=8.5
-            )
+            text, ink = f"{100 * share:.0f}{sign}", ink_on(fill[:3])
+            axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=8.5)
     axes.set_xlim(-0.5, len(columns) - 0.5)
-    axes.set_ylim(len(shares) - 0.5, -0.5)
+    axes.set_ylim(len(jobs) - 0.5, -0.5)
     axes.set_xticks(range(len(columns)), list(columns), rotation=55, ha="left", fontsize=9)
     axes.xaxis.tick_top()
-    axes.set_yticks(range(len(shares)), list(shares), fontsize=8.5)
+    axes.set_yticks(range(len(jobs)), list(jobs), fontsize=8.5)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    return sum(any(of) for of in named.values())
+    return sum(any(cell is not None and cell[1] for cell in cells) for cells in jobs.values())
 
 
 def touch_heads_at_word(

@@ -3,8 +3,8 @@
 import pytest
 
 from annotated_transformer.data import Vocabulary
-from annotated_transformer.experiments.heads_measured import Sentences, of_grammar
 from annotated_transformer.experiments.inside.looks import Looks, look
+from annotated_transformer.experiments.inside.sentences import Sentences, of_grammar
 from annotated_transformer.shipped import load_shipped
 from annotated_transformer.transformer import Transformer
 
@@ -21,7 +21,7 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture(scope="session")
 def asked() -> Sentences:
-    return of_grammar(1000, 60)
+    return of_grammar("test", 60)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from annotated_transformer.experiments.inside.alignments import (
-    WordTable,
+    IBMModel1,
     by_layer,
     links_of,
     same_place,
@@ -24,7 +24,7 @@ def test_the_same_place():
 def test_layers_heads_and_all_are_scored(seen, asked):
     guesses = by_layer(seen)
     assert len(guesses) == 2 * (1 + 4) + 1
-    rates = dict(scored(guesses, asked.split.alignments))
+    rates = dict(scored(guesses, asked.alignments))
     assert rates["decoder.layers.1.cross_attention"] < 0.2 < 0.4
     assert rates["decoder.layers.0.cross_attention"] > 0.4
     one = seen[0].cross["decoder.layers.1.cross_attention"]
@@ -38,7 +38,7 @@ def test_layers_heads_and_all_are_scored(seen, asked):
 def test_counting_words_as_koehn_prints_it(rounds, the, house, a):
     """Statistical Machine Translation (2010), figure 4.4: t(the|das), t(house|Haus), t(a|ein)."""
     pairs = [("das Haus", "the house"), ("das Buch", "the book"), ("ein Buch", "a book")]
-    table = WordTable([(s.split(), t.split()) for s, t in pairs], rounds)
+    table = IBMModel1([(s.split(), t.split()) for s, t in pairs], rounds, null=False)
 
     def p(target: str, source: str) -> float:
         return table.table[table.source[source], table.target[target]]
@@ -47,3 +47,18 @@ def test_counting_words_as_koehn_prints_it(rounds, the, house, a):
     assert found == pytest.approx((the, house, a), abs=5e-5)
     assert table.links(["ein", "Haus"], ["a", "house"]) == {(0, 0), (1, 1)}
     assert table.links(["ein", "Hund"], ["a", "dog"]) == {(0, 0)}
+
+
+def test_a_word_without_a_source_goes_to_none():
+    pairs = [("dog", "der hund"), ("cat", "die katze"), ("old dog", "der alte hund")]
+    pairs += [("old cat", "die alte katze"), ("dog", "ja hund"), ("cat", "ja katze")]
+    pairs += [("old", "ja alte"), ("dog cat", "ja hund katze")]
+    counted = IBMModel1([(s.split(), t.split()) for s, t in pairs], rounds=20)
+    assert counted.links(["old", "dog"], ["ja", "alte", "hund"]) == {(0, 1), (1, 2)}
+
+
+def test_near_places_decide_between_two_words_alike():
+    counted = IBMModel1([(["the", "dog", "the"], ["der", "hund", "der"])] * 2, null=False)
+    source, target = ["the", "dog", "the"], ["der", "hund", "der"]
+    assert (0, 2) in counted.links(source, target)  # the first of equals
+    assert counted.links(source, target, tension=4.0) == {(0, 0), (1, 1), (2, 2)}

@@ -3,13 +3,16 @@
 import pytest
 import torch
 
-from annotated_transformer.data.grammar.corpus import tokens
+from annotated_transformer.data.grammar.corpus import said_in, say, tokens
+from annotated_transformer.errors import CallError
 from annotated_transformer.experiments.inside.antecedents import (
     PARTS,
     Exchange,
     exchanges,
     preference,
+    side_of,
     turned,
+    with_kitchen,
 )
 
 FORMS = {"er", "ihn", "sie", "es"}
@@ -17,7 +20,7 @@ FORMS = {"er", "ihn", "sie", "es"}
 
 @pytest.fixture(scope="module")
 def some(vocabulary):
-    return list(exchanges(vocabulary, 1000, 1500))
+    return list(exchanges(said_in("test")[:500], vocabulary))
 
 
 def test_both_sentences_differ_in_the_thing_and_in_its_pronoun(some, vocabulary):
@@ -59,3 +62,25 @@ def test_the_shipped_model_turns_with_the_word_it(translator, some):
     assert not any(turned(translator, some))
     assert sum(turned(translator, some, ["it"])) > 0.7 * len(some)
     assert sum(turned(translator, some, ["every other word"])) < 0.2 * len(some)
+
+
+@pytest.mark.parametrize("wrong", ["it", ["It"], ["the thing", "thing"]])
+def test_parts_that_are_none_are_refused(translator, some, wrong):
+    with pytest.raises(CallError, match="expected a list"):
+        preference(translator, some[0], wrong)
+
+
+def test_the_kitchen_stands_between_the_thing_and_it(vocabulary):
+    changed = [(pair, kitchen) for said, pair in said_in("test") if (kitchen := with_kitchen(said))]
+    assert len(changed) > 5
+    for pair, kitchen in changed:
+        told = say(kitchen)
+        words = tokens(told.source)
+        assert [w for w in words if w not in ("in", "kitchen")].count("the") == 1 + [
+            *tokens(pair.source)
+        ].count("the")
+        assert words.index("kitchen") < words.index("it")
+        side = side_of(kitchen, told, vocabulary)
+        thing = tokens(pair.source)[vocabulary.word_indices(told.source)[side.thing[0]]]
+        assert words.index(thing) < words.index("kitchen")
+        assert vocabulary.decode([side.pronoun]) in {"ihn", "es"}  # never the kitchen's own

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from annotated_transformer.experiments.inside.heads import describe, label
+from annotated_transformer.experiments.inside.heads import Described, Hits, Job, describe, label
 from annotated_transformer.experiments.inside.looks import Looks
 
 N = 6
@@ -27,7 +27,10 @@ def described():
             peaked(N + 1, [3, 5, 0, 0, 2, 1]),
         ]
     )[:, :, :]
-    decoder = torch.stack([peaked(N + 1, rows), peaked(N + 1, [1, 2, 1, 4, 2, 6])])
+    # Column 0 is the start sign, column 1 word 0: the first head looks one word back.
+    decoder = torch.stack(
+        [peaked(N + 1, rows), peaked(N + 1, [1, 2, 1, 4, 3, 6]), peaked(N + 1, [0] * N)]
+    )
     cross = torch.stack([peaked(N + 1, [0, 1, 2, 3, 4, N]), torch.full((N, N + 1), 1 / (N + 1))])
     looks = Looks(
         0,
@@ -45,22 +48,44 @@ def test_places_and_relations_have_their_names(described):
     assert of.names(1) == ["own word"]
     assert of.names(2) == ["start or end sign"]
     assert of.names(3) == ["subject", "subject, back"]  # 3, 5, 2 and 0, 1 as in the list
-    assert of.relations["subject"].links == 3
+    assert of.relations["subject"].words == 3
     assert float(of.relations["subject"].shares[3]) == 1.0
-    assert of.relations["subject, back"].shares[3] == pytest.approx(2 / 3)
+    assert float(of.relations["subject, back"].shares[3]) == pytest.approx(2 / 3)
 
 
 def test_a_fixed_distance_is_the_rival_of_a_relation(described):
-    hits = described["encoder.layers.0.self_attention"].relations["article"]
+    of = described["encoder.layers.0.self_attention"]
+    hits = of.relations["article"]
     assert (hits.fixed, hits.offset) == (1.0, 1)  # always the next word
+    ahead = Hits(10, torch.tensor([0.62, 0.58, 0.99]), 0.5, 1)
+    assert [ahead.names(n) for n in range(3)] == [True, False, True]  # by a tenth or more
+
+
+def test_a_job_is_told_in_the_direction_that_is_further_ahead(described):
+    of = described["encoder.layers.0.self_attention"]
+    assert of.job("subject", 3) == Job(1.0, True, False, pytest.approx(1 / 3))
+    assert of.job("previous word", 0).named
+    assert of.job("translation", 0) is None
+    back = Described(
+        {}, {"verb": hits_of(0.3, 0.9), "verb, back": hits_of(0.8, 0.2)}, torch.ones(1)
+    )
+    assert back.job("verb", 0) == Job(pytest.approx(0.8), True, True, 0.2)
+    assert described["decoder.layers.0.self_attention"].job("next word", 0) is None
+
+
+def hits_of(share, fixed):
+    return Hits(10, torch.tensor([share]), fixed, 1)
 
 
 def test_the_decoder_is_not_asked_for_words_to_come(described):
     of = described["decoder.layers.0.self_attention"]
-    assert of.relations["subject"].links == 1  # word 4 looks at word 2; the others look ahead
+    assert of.relations["subject"].words == 1  # word 4 looks at word 2; the others look ahead
+    assert of.relations["subject"].shares.tolist() == [0, 1, 0]  # column 3 is word 2
     assert "article" not in of.relations
-    assert float(of.places["previous word"][0]) == pytest.approx(0.9 * 5 / 6 + 0.1 / 6 * 0)
-    assert of.even == pytest.approx(sum(range(2, N + 2)) / N)
+    assert of.names(2) == ["start or end sign"]
+    assert of.names(0) == ["previous word"]
+    # Word 0 has none before it: it counts with nothing, so five of six have 0.9.
+    assert float(of.places["previous word"][0]) == pytest.approx(0.9 * 5 / 6)
 
 
 def test_cross_attention_is_asked_for_translations(described):
@@ -68,8 +93,14 @@ def test_cross_attention_is_asked_for_translations(described):
     assert of.places == {}
     assert float(of.relations["translation"].shares[0]) == pytest.approx(5 / 6)
     assert float(of.width[1]) == pytest.approx(N + 1, rel=1e-4)
-    assert of.even == N + 1
     assert float(of.width[0]) < 2
+
+
+def test_what_is_not_known_is_not_asked():
+    looks = Looks(0, {"encoder.layers.0.self_attention": torch.eye(2, 3)[None]}, {}, {})
+    (of,) = describe([looks]).values()
+    assert of.relations == {}
+    assert of.names(0) == ["own word"]
 
 
 def test_labels_count_from_one():

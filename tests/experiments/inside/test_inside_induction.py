@@ -1,5 +1,7 @@
 """The test for induction heads can be passed and can fail."""
 
+from contextlib import contextmanager
+
 import pytest
 import torch
 
@@ -43,3 +45,22 @@ def test_two_layers_learn_it_and_one_does_not():
     assert best[0] == "encoder.layers.1.self_attention"
     assert scores[best]["next"] > 0.5
     assert max(of["next"] for of in induction.head_scores(one, rows).values()) < 0.3
+
+
+def test_the_places_of_a_head_that_does_its_job_exactly(monkeypatch):
+    rows = induction.unseen_rows(4, 2)  # a b c d a b c d
+    weights = torch.zeros(2, 3, 8, 8)
+    for place in range(8):
+        weights[:, 0, place, max(place - 1, 0)] = 1.0  # the token before
+        weights[:, 1, place, max(place - 4, 0)] = 1.0  # where it stood before
+        weights[:, 2, place, max(place - 3, 0)] = 1.0  # what followed there
+
+    @contextmanager
+    def recorded(_):
+        yield {"layer": weights}
+
+    monkeypatch.setattr(induction, "recording_attention", recorded)
+    scores = induction.head_scores(induction.build(1), rows)
+    for head, job in enumerate(("previous", "same", "next")):
+        of = scores["layer", head]
+        assert {name: value for name, value in of.items() if value} == {job: 1.0}

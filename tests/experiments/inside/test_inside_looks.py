@@ -2,9 +2,10 @@
 
 import torch
 
+from annotated_transformer.data import Split
 from annotated_transformer.data.grammar.corpus import tokens
-from annotated_transformer.experiments.heads_measured import first_of
 from annotated_transformer.experiments.inside.looks import in_words, look
+from annotated_transformer.experiments.inside.sentences import first_of
 from annotated_transformer.inspection import recording_attention
 
 
@@ -35,7 +36,7 @@ def test_a_sentence_alone_is_seen_as_among_others(translator, vocabulary, asked,
     (alone,) = look(
         translator,
         vocabulary,
-        type(split)(source=[split.source[number]], target=[split.target[number]]),
+        Split([split.source[number]], [split.target[number]]),
     )
     src = torch.tensor([[*vocabulary.encode(split.source[number]), vocabulary.eos_id]])
     tgt = torch.tensor([[vocabulary.bos_id, *vocabulary.encode(split.target[number])]])

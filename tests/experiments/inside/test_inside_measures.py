@@ -5,10 +5,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotated_transformer.data.grammar.corpus import tokens
-from annotated_transformer.experiments.heads_measured import batches_of_split
-from annotated_transformer.experiments.inside.agreement import best_match, likeness
-from annotated_transformer.experiments.inside.explained import (
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data.grammar.corpus import said_in, tokens
+from annotated_transformer.errors import CallError
+from annotated_transformer.evaluation.likelihood import corpus_likelihood
+from annotated_transformer.experiments.inside.antecedents import exchanges
+from annotated_transformer.experiments.inside.attribution import (
     compared,
     explain,
     rank_correlation,
@@ -16,16 +18,21 @@ from annotated_transformer.experiments.inside.explained import (
     uniform,
     with_weights,
 )
-from annotated_transformer.experiments.inside.lens import after_each_layer, right_after_each_layer
-from annotated_transformer.experiments.inside.looks import look
-from annotated_transformer.experiments.inside.pictures import drawn_pairs, most_beautiful
-from annotated_transformer.experiments.inside.probes import (
+from annotated_transformer.experiments.inside.lens import right_after_each_layer
+from annotated_transformer.experiments.inside.looks import Looks, look
+from annotated_transformer.experiments.inside.matching import best_match, likeness
+from annotated_transformer.experiments.inside.pictures import drawn_pairs, strongest
+from annotated_transformer.experiments.inside.probes import genders_at_it, read, roles_of_nouns
+from annotated_transformer.experiments.inside.sentences import batches_of_split
+from annotated_transformer.experiments.inside.states import states_of_source, states_of_target
+from annotated_transformer.experiments.probing import (
     PENALTY,
     drawn_labels,
     most_frequent,
     ridge_probe,
 )
-from annotated_transformer.experiments.inside.removal import right_next
+from annotated_transformer.inspection import recording_attention
+from annotated_transformer.transformer import Transformer
 
 LAST = "decoder.layers.1.cross_attention"
 
@@ -46,7 +53,7 @@ def test_heads_in_another_order_are_found_again(translator, vocabulary, asked, s
 
 def test_the_best_picture_is_the_largest_weight(seen, asked):
     links = {n: of["subject"] for n, of in enumerate(asked.source) if of["subject"]}
-    best = most_beautiful(seen, links)
+    best = strongest(seen, links)
     every = [
         float(weights[head, i, j])
         for of in seen
@@ -63,7 +70,7 @@ def test_the_best_picture_is_the_largest_weight(seen, asked):
 
 def test_a_picture_of_nothing_is_an_error(seen):
     with pytest.raises(ValueError, match="no sentence"):
-        most_beautiful(seen, {})
+        strongest(seen, {})
 
 
 @given(words=st.integers(4, 12), seed=st.integers(0, 99))
@@ -73,15 +80,51 @@ def test_pairs_drawn_at_random_are_apart(words, seed):
     assert all(abs(i - j) >= 3 and max(i, j) < words for i, j in pairs)
 
 
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_last_state_is_what_the_stack_gives(norm):
+    torch.manual_seed(0)
+    config = TransformerConfig(50, d_model=16, d_ff=32, num_heads=2, num_layers=3, norm=norm)
+    model = Transformer(config).eval()
+    src = torch.tensor([[7, 8, 9, 2], [5, 6, 2, 0]])
+    tgt = torch.tensor([[1, 4, 5], [1, 6, 0]])
+    *_, of_source = states_of_source(model, src)
+    states = list(states_of_target(model, src, tgt))
+    with torch.no_grad():
+        torch.testing.assert_close(of_source, model.encode(src))
+        torch.testing.assert_close(model.project(states[-1]), model(src, tgt))
+    assert len(states) == 4
+
+
 def test_the_lens_ends_with_what_the_model_says(translator, vocabulary, asked):
     batches = batches_of_split(asked.split, vocabulary, 40)
-    *_, last = after_each_layer(translator, batches[0].src, batches[0].tgt[:, :-1])
-    with torch.no_grad():
-        said = translator(batches[0].src, batches[0].tgt[:, :-1])
-    torch.testing.assert_close(last, said, rtol=1e-4, atol=1e-4)
     shares = right_after_each_layer(translator, batches)
     assert len(shares) == 3
-    assert float(shares[-1]) == pytest.approx(right_next(translator, batches)[0], abs=1e-3)
+    right = corpus_likelihood(translator, batches).accuracy
+    assert float(shares[-1]) == pytest.approx(right, abs=1e-3)
+
+
+def test_probes_are_asked_at_the_words_meant(translator, vocabulary, asked):
+    some = list(exchanges(said_in("valid")[:200], vocabulary))
+    at_it = genders_at_it(some, vocabulary)
+    assert {
+        vocabulary.decode([s[p]]) for s, p in zip(at_it.sources, at_it.places, strict=True)
+    } == {"it"}
+    assert len(at_it.labels) == 2 * len(some)
+    pairs = at_it.labels.view(-1, 2)
+    assert (pairs[:, 0] != pairs[:, 1]).all()  # another thing has another gender
+    nouns = roles_of_nouns(asked, vocabulary)
+    subjects = [
+        word for word, role in zip(nouns.words, nouns.labels.tolist(), strict=True) if role == 0
+    ]
+    assert len(subjects) > 40
+    first = asked.split.source[0]
+    assert nouns.words[0] in tokens(first)
+    torch.manual_seed(0)
+    depths, often = read(at_it, translator, Transformer(translator.config).eval())
+    assert len(depths) == 3
+    # Before the first layer "it" is "it" in both sentences of an exchange.
+    assert depths[0].probe < often + 0.15
+    assert depths[2].probe > 0.9 > depths[2].untrained
 
 
 def test_the_probe_is_ridge_regression():
@@ -200,9 +243,60 @@ def test_equal_and_dealt_weights_respect_the_mask():
 
 def test_other_weights_are_used_while_the_block_runs(translator, vocabulary, asked):
     batches = batches_of_split(asked.split, vocabulary, 20)
-    before = right_next(translator, batches)
+    before = corpus_likelihood(translator, batches)
     with with_weights(translator, [LAST], lambda weights, _: weights):
-        assert right_next(translator, batches) == pytest.approx(before, rel=1e-4)
+        assert corpus_likelihood(translator, batches).loss == pytest.approx(before.loss, rel=1e-4)
     with with_weights(translator, [LAST], uniform):
-        assert right_next(translator, batches)[0] < 0.7
-    assert right_next(translator, batches) == before
+        assert corpus_likelihood(translator, batches).accuracy < 0.7
+    assert corpus_likelihood(translator, batches) == before
+
+
+def test_other_weights_are_used_beside_a_recording_and_inside_each_other(translator):
+    """Nothing is left on the model, and what stood there before is put back."""
+    src, tgt = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
+    modules = [translator.get_submodule(LAST)]
+    with recording_attention(translator), torch.no_grad():
+        own = translator(src, tgt)
+        with with_weights(translator, [LAST], uniform):
+            even = translator(src, tgt)
+            with with_weights(translator, [LAST], lambda weights, _: weights):
+                torch.testing.assert_close(translator(src, tgt), own, rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(translator(src, tgt), even)
+    assert not torch.allclose(own, even)
+    assert all("attend" not in module.__dict__ for module in modules)
+    with pytest.raises(CallError, match="no attention"), with_weights(translator, ["no"], uniform):
+        pass
+
+
+def test_other_weights_keep_padding_and_the_future_out(translator, vocabulary, asked):
+    """A sentence beside a longer one gets the same logits as alone, also with equal weights."""
+    names = [name for name, _ in translator.named_modules() if name.endswith("attention")]
+    batch = batches_of_split(asked.split, vocabulary, 20)[0]
+    lengths = (batch.src != 0).sum(1)
+    row = int(lengths.argmin())
+    s, t = int(lengths[row]), int((batch.tgt[row] != 0).sum()) - 1
+    assert s < batch.src.size(1)
+    with with_weights(translator, names, uniform), torch.no_grad():
+        among = translator(batch.src, batch.tgt[:, :-1])[row, :t]
+        alone = translator(batch.src[row : row + 1, :s], batch.tgt[row : row + 1, :t])[0]
+        first = translator(batch.src[row : row + 1, :s], batch.tgt[row : row + 1, :2])[0]
+    torch.testing.assert_close(among, alone, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(alone[:2], first, rtol=1e-3, atol=1e-3)
+
+
+def test_the_aligned_words_are_those_of_the_target_word(translator, vocabulary, asked):
+    found = compared(translator, vocabulary, asked.split, [4])
+    told = explain(translator, vocabulary, asked.split.source[4], asked.split.target[4])
+    links = set(asked.alignments[4])
+    linked = [j for j in range(len(told.weight)) if any(t == j for _, t in links)]
+    hits = [(int(told.weight[j].argmax()), j) in links for j in linked]
+    assert found["aligned"]["weight"] == pytest.approx(sum(hits) / len(hits))
+
+
+def test_a_picture_of_the_decoder_leaves_the_start_sign_out():
+    weights = torch.tensor([[[0.5, 0.5, 0.0], [0.1, 0.7, 0.2]], [[1.0, 0.0, 0.0], [0.2, 0.5, 0.3]]])
+    looks = Looks(3, {}, {"decoder.layers.0.self_attention": weights}, {})
+    best = strongest([looks], {3: [(1, 0), (1, 1)]}, side="decoder")
+    assert (best.weight, best.head, best.link) == (pytest.approx(0.7), 0, (1, 0))
+    assert best.mean == pytest.approx((0.7 + 0.2) / 2)
+    assert best.tried == 4

@@ -5,16 +5,17 @@ from collections.abc import Sequence
 import pytest
 import torch
 
+from annotated_transformer.errors import CallError
+from annotated_transformer.evaluation.likelihood import corpus_likelihood
 from annotated_transformer.evaluation.translation import translate_sentences
-from annotated_transformer.experiments.heads_measured import batches_of_split
 from annotated_transformer.experiments.inside.removal import (
     Head,
     heads_of,
     mean_answers,
     remove_greedily,
-    right_next,
     without_heads,
 )
+from annotated_transformer.experiments.inside.sentences import batches_of_split
 
 GONE = [("encoder.layers.0.self_attention", 1), ("decoder.layers.1.cross_attention", 0)]
 
@@ -34,14 +35,14 @@ def test_every_head_is_listed(translator):
 
 def test_silent_heads_and_zeroed_rows_give_the_same(translator, vocabulary, asked):
     batches = batches_of_split(asked.split, vocabulary, 40)
-    before = right_next(translator, batches)
+    before = corpus_likelihood(translator, batches)
     with without_heads(translator, GONE):
-        silent = right_next(translator, batches)
+        silent = corpus_likelihood(translator, batches)
         said = translate_sentences(translator, vocabulary, asked.split.source[:20], beam_size=1)
-    assert right_next(translator, batches) == before  # nothing stays behind
+    assert corpus_likelihood(translator, batches) == before  # nothing stays behind
     zeroed(translator, GONE)
-    assert right_next(translator, batches) == pytest.approx(silent, rel=1e-6)
-    assert silent[1] > before[1] + 0.1
+    assert corpus_likelihood(translator, batches).loss == pytest.approx(silent.loss, rel=1e-6)
+    assert silent.loss > before.loss + 0.1
     assert said == translate_sentences(translator, vocabulary, asked.split.source[:20], beam_size=1)
 
 
@@ -75,9 +76,17 @@ def test_the_mean_is_put_in_the_place_of_a_head(translator, vocabulary, asked):
 
 
 @pytest.mark.parametrize("wrong", [("encoder.layers.0.self_attention", 4), ("encoder", 0)])
-def test_a_head_that_is_not_there_is_an_error(translator, wrong):
-    with pytest.raises(KeyError, match="has no head"), without_heads(translator, [wrong]):
+def test_a_head_that_is_not_there_is_an_error_and_nothing_stays(translator, wrong):
+    with (
+        pytest.raises(CallError, match="has no head"),
+        without_heads(translator, [GONE[0], wrong]),
+    ):
         pass
+    means = {GONE[0][0]: torch.zeros(4, 16)}
+    with pytest.raises(CallError, match="says nothing"), without_heads(translator, GONE, means):
+        pass
+    hooks = [module._forward_pre_hooks for module in translator.modules()]
+    assert not any(hooks)
 
 
 def test_the_greedy_order_takes_what_costs_least_given_what_is_gone():

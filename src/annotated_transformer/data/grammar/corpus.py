@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
 
 from annotated_transformer.data.corpus import Alignment, ParallelCorpus, Split
 from annotated_transformer.data.grammar import english, german
@@ -110,6 +112,15 @@ def sayings(seed: int) -> Iterator[tuple[Sentence, GrammarPair]]:
             sources.add(pair.source)
             targets.add(pair.target)
             yield said, pair
+
+
+def said_in(split: Literal["valid", "test"]) -> list[tuple[Sentence, GrammarPair]]:
+    """What each sentence of a split of `generate_corpus()` says, and the pair, in their order.
+
+    Without the travelling sentence, with which the test split begins: nobody has composed it.
+    """
+    first, last = {"valid": (0, 1000), "test": (1000, 1999)}[split]
+    return list(islice(sayings(0), first, last))
 
 
 def generate_corpus(

@@ -30,10 +30,11 @@ RELATIONS = {
     "antecedent": "it, and the noun for which it stands",
 }
 
-Link = tuple[int, int]  # places of two words: the one that depends, the one on which it does
+Relation = tuple[int, int]  # places of two words: the one that depends, the one on which it does
+Related = dict[str, list[Relation]]  # by the names in RELATIONS
 
 
-def relations(said: Sentence, words: list[Word]) -> dict[str, list[Link]]:
+def relations(said: Sentence, words: list[Word]) -> Related:
     """The related words of a sentence, by the names in RELATIONS.
 
     Args:
@@ -44,7 +45,7 @@ def relations(said: Sentence, words: list[Word]) -> dict[str, list[Link]]:
     for place, (_, marks) in enumerate(words):
         for mark in marks:
             places.setdefault(mark, []).append(place)
-    found: dict[str, list[Link]] = {name: [] for name in RELATIONS}
+    found: Related = {name: [] for name in RELATIONS}
     for name, dependent, head in related(said):
         for place in places.get(dependent, ()):
             # A word and itself are one word: "reads" is both finite verb and verb.

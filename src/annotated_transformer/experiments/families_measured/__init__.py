@@ -25,7 +25,7 @@ from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.after.families import OneStack
 from annotated_transformer.data.grammar.corpus import GrammarPair, pairs, tokens
-from annotated_transformer.experiments.inside.probes import ridge_probe
+from annotated_transformer.experiments.probing import ridge_probe
 from annotated_transformer.experiments.records import read_record, write_record
 from annotated_transformer.experiments.seeding import seeded
 from annotated_transformer.experiments.small_training import train_briefly

@@ -1,6 +1,6 @@
-"""What each head looks at, as numbers."""
+"""What each head looks at, counted: places, and words that belong together."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.data.corpus import Alignment
-from annotated_transformer.data.grammar.relations import Link
+from annotated_transformer.data.grammar.relations import RELATIONS, Related, Relation
 from annotated_transformer.experiments.inside.looks import Looks
 
 PLACES = ("previous word", "own word", "next word", "start or end sign")
 OFFSETS = range(-6, 7)  # among these the best fixed distance is sought
 AT_LEAST = 0.5  # of the weight on a place, or of the words that are hit: then a head has a name
+AHEAD = 0.1  # by so much a head has to beat the best fixed distance to be called by a relation
 
 
 @dataclass(frozen=True)
@@ -21,16 +22,21 @@ class Hits:
     """How often heads look most at a word that belongs to the one that looks.
 
     Attributes:
-        links: how many pairs of words were asked about.
-        shares: share of them that each head hits, (heads,).
+        words: how many words looked that have such a word.
+        shares: share of them whose largest weight lies on one, for each head, (heads,).
         fixed: share that the best fixed distance hits: "two words back", whatever stands there.
         offset: that distance.
     """
 
-    links: int
+    words: int
     shares: Tensor
     fixed: float
     offset: int
+
+    def names(self, head: int) -> bool:
+        """Whether a head may be called by this relation."""
+        share = float(self.shares[head])
+        return share >= AT_LEAST and share >= self.fixed + AHEAD
 
 
 @dataclass(frozen=True)
@@ -38,31 +44,62 @@ class Described:
     """The heads of one attention.
 
     Attributes:
-        places: a name of PLACES -> mean weight on it, (heads,); empty for cross-attention, whose
-            queries have no place among the keys.
+        places: a name of PLACES -> mean weight on it over all words that look, (heads,). A word
+            that has no such place counts as none: the first has no previous word. Empty for
+            cross-attention, whose queries have no place among the keys.
         relations: "subject" -> hits of dependents that look at their heads, "subject, back" -> the
             other way round; for cross-attention "translation" alone.
-        width: how many words a head looks at: 2 to the power of the entropy of its weights, mean
-            over the words that look, (heads,).
-        even: the same for weights that are all equal.
+        width: at how many words a head looks: 2 to the power of the entropy of its weights in bits,
+            mean over the words that look, (heads,).
     """
 
     places: dict[str, Tensor]
     relations: dict[str, Hits]
     width: Tensor
-    even: float
 
     def names(self, head: int) -> list[str]:
-        """What a head may be called: nothing that it does less than AT_LEAST, or by place alone.
+        """What a head may be called: places with half of its weight, relations that it hits.
 
-        A relation counts only where the head hits more often than the best fixed distance does.
+        A relation has to be hit in half of the cases, and by a tenth more often than the best
+        fixed distance hits it.
         """
-        found = [name for name, weights in self.places.items() if float(weights[head]) >= AT_LEAST]
-        for name, hits in self.relations.items():
-            share = float(hits.shares[head])
-            if share >= AT_LEAST and share > hits.fixed:
-                found.append(name)
-        return found
+        places = [name for name, of in self.places.items() if float(of[head]) >= AT_LEAST]
+        return places + [name for name, hits in self.relations.items() if hits.names(head)]
+
+    def job(self, name: str, head: int) -> "Job | None":
+        """How much a head does of a job; None where it cannot have it.
+
+        Of a relation the direction is taken in which the head is further ahead of the rival.
+        """
+        if name in self.places:
+            share = float(self.places[name][head])
+            return Job(share, share >= AT_LEAST, back=False)
+        ways = [
+            Job(float(hits.shares[head]), hits.names(head), way != name, hits.fixed)
+            for way in (name, f"{name}, back")
+            if (hits := self.relations.get(way))
+        ]
+        return max(ways, key=lambda job: job.share - job.fixed, default=None)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one head does of one job.
+
+    Attributes:
+        share: of its weight, or of the words that look.
+        named: whether the head may be called by it.
+        back: whether it looks from the head of a relation to what depends on it.
+        fixed: what the best fixed distance hits, of a relation.
+    """
+
+    share: float
+    named: bool
+    back: bool
+    fixed: float = 0.0
+
+
+JOBS = (*PLACES, *RELATIONS, "translation")
 
 
 @dataclass
@@ -72,29 +109,30 @@ class _Sums:
     places: dict[str, Tensor] = field(default_factory=dict)
     hits: dict[str, Tensor] = field(default_factory=dict)
     fixed: dict[str, Tensor] = field(default_factory=dict)
-    links: dict[str, int] = field(default_factory=dict)
-    entropy: Tensor | float = 0.0
-    even: float = 0.0
+    asked: dict[str, int] = field(default_factory=dict)
+    widths: list[Tensor] = field(default_factory=list)
     words: int = 0
 
-    def add_width(self, weights: Tensor, allowed: Tensor) -> None:
-        """`allowed`: how many columns each row may look at, (rows,)."""
+    def add_width(self, weights: Tensor) -> None:
         entropy = -(weights * weights.clamp(min=1e-12).log2()).sum(-1)  # (heads, rows), in bits
-        self.entropy = self.entropy + (2**entropy).sum(-1)
-        self.even += float(allowed.sum())
+        self.widths.append((2**entropy).sum(-1))
         self.words += weights.size(1)
 
     def add_places(self, weights: Tensor, first: int) -> None:
-        """`first`: the column of word 0."""
+        """`first`: the column of word 0, behind the start sign if there is one."""
         rows = torch.arange(weights.size(1))
         sign = 0 if first else weights.size(2) - 1
-        for name, shift in zip(PLACES[:3], (-1, 0, 1), strict=True):
+        shifts = {"previous word": -1, "own word": 0, "next word": 1}
+        if first:  # the decoder sees no next word
+            del shifts["next word"]
+        for name, shift in shifts.items():
             real = (rows + shift >= 0) & (rows + shift < len(rows))
             there = weights[:, rows[real], rows[real] + shift + first].sum(-1)
             self.places[name] = self.places.get(name, 0.0) + there
-        self.places[PLACES[3]] = self.places.get(PLACES[3], 0.0) + weights[:, :, sign].sum(-1)
+        on_sign = weights[:, :, sign].sum(-1)
+        self.places[PLACES[3]] = self.places.get(PLACES[3], 0.0) + on_sign
 
-    def add_links(self, name: str, tops: Tensor, links: Iterable[Link]) -> None:
+    def add_links(self, name: str, tops: Tensor, links: Iterable[Relation]) -> None:
         """Hits of `tops`, (heads, rows): the word that each looks at most.
 
         Args:
@@ -106,69 +144,65 @@ class _Sums:
         for row, wanted in belongs.items():
             hit = torch.isin(tops[:, row], torch.tensor(wanted)).double()
             self.hits[name] = self.hits.get(name, 0.0) + hit
-            self.links[name] = self.links.get(name, 0) + 1
+            self.asked[name] = self.asked.get(name, 0) + 1
             fixed = torch.tensor([float(row + offset in wanted) for offset in OFFSETS])
             self.fixed[name] = self.fixed.get(name, 0.0) + fixed
+
+    def add_related(self, weights: Tensor, first: int, related: Related) -> None:
+        """Both directions of every relation; the decoder is asked for no word to come."""
+        tops = weights.argmax(-1) - first
+        for relation, links in related.items():
+            for way, some in (("", links), (", back", [(j, i) for i, j in links])):
+                seen = [(row, column) for row, column in some if not first or column <= row]
+                self.add_links(f"{relation}{way}", tops, seen)
+
+    def described(self) -> Described:
+        relations = {}
+        for name, hits in self.hits.items():
+            fixed = self.fixed[name] / self.asked[name]
+            best = int(fixed.argmax())
+            relations[name] = Hits(
+                self.asked[name], hits / self.asked[name], float(fixed[best]), OFFSETS[best]
+            )
+        return Described(
+            {name: weights / self.words for name, weights in self.places.items()},
+            relations,
+            torch.stack(self.widths).sum(0) / self.words,
+        )
 
 
 def describe(
     looks: Iterable[Looks],
-    alignments: Sequence[Alignment],
-    source_relations: Sequence[Mapping[str, Sequence[Link]]] = (),
-    target_relations: Sequence[Mapping[str, Sequence[Link]]] = (),
+    alignments: Sequence[Alignment] | None = None,
+    source_related: Sequence[Related] | None = None,
+    target_related: Sequence[Related] | None = None,
 ) -> dict[str, Described]:
     """Every attention described.
 
     Args:
         looks: of sentences, see `looks.look`.
-        alignments: of each sentence by its number; empty lists where they are not known.
-        source_relations, target_relations: likewise, the related words of both sides; may be left
-            out.
+        alignments: of each sentence by its number; None where they are not known.
+        source_related, target_related: likewise, the related words of both sides.
 
     Returns:
         attention -> what its heads look at.
     """
     sums: dict[str, _Sums] = {}
     for of in looks:
-        written = [(j, i) for i, j in alignments[of.sentence]]
         for name, weights in of.every.items():
             into = sums.setdefault(name, _Sums())
-            tops = weights.argmax(-1)
-            rows, columns = weights.shape[1:]
+            into.add_width(weights)
             if name in of.cross:
-                into.add_width(weights, torch.full((rows,), columns))
-                into.add_links("translation", tops, written)
+                if alignments is not None:
+                    written = [(j, i) for i, j in alignments[of.sentence]]
+                    into.add_links("translation", weights.argmax(-1), written)
                 continue
             first = 1 if name in of.decoder else 0
-            allowed = torch.arange(rows) + 2 if first else torch.full((rows,), columns)
-            into.add_width(weights, allowed)
             into.add_places(weights, first)
-            known = target_relations if first else source_relations
-            for relation, links in known[of.sentence].items() if known else ():
-                for way, some in (("", links), (", back", [(j, i) for i, j in links])):
-                    # The decoder sees no word that is still to come: it is not asked for one.
-                    seen = [(row, column) for row, column in some if not first or column <= row]
-                    into.add_links(f"{relation}{way}", tops - first, seen)
-    return {name: _mean(of) for name, of in sums.items()}
-
-
-def _mean(sums: _Sums) -> Described:
-    relations = {}
-    for name, hits in sums.hits.items():
-        fixed = sums.fixed[name] / sums.links[name]
-        relations[name] = Hits(
-            sums.links[name],
-            hits / sums.links[name],
-            float(fixed.max()),
-            OFFSETS[int(fixed.argmax())],
-        )
-    assert isinstance(sums.entropy, Tensor)
-    return Described(
-        {name: weights / sums.words for name, weights in sums.places.items()},
-        relations,
-        sums.entropy / sums.words,
-        sums.even / sums.words,
-    )
+            related = target_related if first else source_related
+            if related is not None:
+                into.add_related(weights, first, related[of.sentence])
+    return {name: of.described() for name, of in sums.items()}
 
 
 def label(attention: str, head: int | None = None) -> str:
@@ -182,26 +216,12 @@ def label(attention: str, head: int | None = None) -> str:
     return ", ".join(parts)
 
 
-def as_record(described: Mapping[str, Described]) -> dict[str, Any]:
-    """The numbers, rounded, as they are kept.
-
-    Of a relation: its links, the share that the best fixed distance hits, that distance, and the
-    share that each head hits.
-    """
-
-    def rounded(values: Tensor) -> list[float]:
-        return [round(value, 3) for value in values.tolist()]
-
+def as_record(described: dict[str, Described]) -> dict[str, Any]:
+    """What the heads of each attention may be called, and at how many words they look."""
     return {
         name: {
-            "places": {place: rounded(weights) for place, weights in of.places.items()},
-            "relations": {
-                relation: [hits.links, round(hits.fixed, 3), hits.offset, *rounded(hits.shares)]
-                for relation, hits in of.relations.items()
-            },
-            "width": rounded(of.width),
-            "even": round(of.even, 2),
             "names": [of.names(head) for head in range(len(of.width))],
+            "width": [round(width, 2) for width in of.width.tolist()],
         }
         for name, of in described.items()
     }

@@ -3,53 +3,33 @@
 nostalgebraist (2020) called it the logit lens.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.evaluation.likelihood import SentenceBatch
-from annotated_transformer.masks import padding_mask, target_mask
+from annotated_transformer.experiments.inside.states import states_of_target
 from annotated_transformer.transformer import Transformer
 
 
 @torch.no_grad()
-def after_each_layer(model: Transformer, src: Tensor, tgt: Tensor) -> Iterator[Tensor]:
-    """The logits of what stands before the first decoder layer and after each.
+def right_after_each_layer(
+    model: Transformer, batches: Iterable[SentenceBatch], leave_out: Collection[int] = ()
+) -> Tensor:
+    """Share of next tokens that are right before the first layer and after each, (layers + 1,).
 
     Args:
-        src: (batch, n_src).
-        tgt: what the decoder reads, (batch, n_tgt).
-
-    Yields:
-        (batch, n_tgt, vocab_size), one more often than there are layers; the last is what the model
-        says.
+        leave_out: tokens that are not asked for, such as the end sign behind a full stop.
     """
-    src_mask = padding_mask(src, model.config.pad_id)
-    tgt_mask = target_mask(tgt, model.config.pad_id)
-    memory = model.encode(src, src_mask)
-    x = model.target_embedding(tgt)  # (batch, n_tgt, d_model)
-    norm = model.decoder.final_norm
-    yield model.project(x if norm is None else norm(x))
-    for layer in model.decoder.layers:
-        x = layer(x, memory, src_mask, tgt_mask)
-        yield model.project(x if norm is None else norm(x))
-
-
-def right_after_each_layer(model: Transformer, batches: Iterable[SentenceBatch]) -> Tensor:
-    """Share of next tokens that are right before the first layer and after each, (layers + 1,)."""
+    not_asked = torch.tensor([model.config.pad_id, *leave_out])
     hits: list[Tensor] = []
     tokens = 0
     for batch in batches:
         wanted = batch.tgt[:, 1:]
-        real = wanted != model.config.pad_id
+        real = ~torch.isin(wanted, not_asked)
         tokens += int(real.sum())
-        hits.append(
-            torch.stack(
-                [
-                    ((logits.argmax(-1) == wanted) & real).sum()
-                    for logits in after_each_layer(model, batch.src, batch.tgt[:, :-1])
-                ]
-            )
-        )
+        states = states_of_target(model, batch.src, batch.tgt[:, :-1])
+        said = [model.project(x).argmax(-1) for x in states]  # each (batch, n_tgt)
+        hits.append(torch.stack([((words == wanted) & real).sum() for words in said]))
     return torch.stack(hits).sum(0).double() / tokens

@@ -53,11 +53,13 @@ def in_words(weights: Tensor, rows: Sequence[int], columns: Sequence[int]) -> Te
         (heads, words that look, words looked at): summed over the pieces looked at, the mean over
         those that look. Rows still sum to 1.
     """
-    belongs = torch.zeros(len(rows), max(rows) + 1, dtype=weights.dtype)
-    belongs[range(len(rows)), rows] = 1
-    goes = torch.zeros(len(columns), max(columns) + 1, dtype=weights.dtype)
-    goes[range(len(columns)), columns] = 1
-    return (belongs / belongs.sum(0)).T @ weights @ goes
+    looking, looked_at = (of_words(words).to(weights.dtype) for words in (rows, columns))
+    return (looking / looking.sum(0)).T @ weights @ looked_at
+
+
+def of_words(words: Sequence[int]) -> Tensor:
+    """Which piece belongs to which word: 1 or 0, (pieces, words), from the word of each piece."""
+    return torch.nn.functional.one_hot(torch.tensor(words))
 
 
 @torch.no_grad()

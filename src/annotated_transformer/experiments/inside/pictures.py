@@ -1,11 +1,11 @@
-"""The most beautiful picture: what one finds when one may choose the head and the sentence."""
+"""The strongest picture: what one finds when one may choose the head and the sentence."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from annotated_transformer.data.grammar.relations import Link
+from annotated_transformer.data.grammar.relations import Relation
 from annotated_transformer.experiments.inside.looks import Looks
 
 
@@ -26,13 +26,13 @@ class Picture:
     attention: str
     head: int
     sentence: int
-    link: Link
+    link: Relation
     mean: float
     tried: int
 
 
-def most_beautiful(
-    looks: Iterable[Looks], links: Mapping[int, Sequence[Link]], side: str = "encoder"
+def strongest(
+    looks: Iterable[Looks], links: Mapping[int, Sequence[Relation]], side: str = "encoder"
 ) -> Picture:
     """The best picture of a relation.
 
@@ -41,7 +41,7 @@ def most_beautiful(
         links: sentence -> the pairs of words that count: the one that looks, the one looked at.
         side: "encoder", "decoder" or "cross".
     """
-    best: tuple[float, str, int, int, Link] | None = None
+    best: tuple[float, str, int, int, Relation] | None = None
     sums: dict[tuple[str, int], float] = {}
     tried = asked = 0
     for of in looks:
@@ -59,7 +59,7 @@ def most_beautiful(
     return Picture(*best, mean=sums[best[1], best[2]] / asked, tried=tried)
 
 
-def drawn_pairs(words: int, pairs: int, draw: torch.Generator, apart: int = 2) -> list[Link]:
+def drawn_pairs(words: int, pairs: int, draw: torch.Generator, apart: int = 2) -> list[Relation]:
     """Pairs of places that nothing connects, drawn at random, at least `apart` words apart."""
     every = [(i, j) for i in range(words) for j in range(words) if abs(i - j) >= apart]
     order = torch.randperm(len(every), generator=draw)[:pairs].tolist()

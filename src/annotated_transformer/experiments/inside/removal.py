@@ -1,15 +1,16 @@
 """Taking heads away from a trained model, one, many, or one after the other."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from annotated_transformer.attention import MultiHeadAttention
-from annotated_transformer.evaluation.likelihood import SentenceBatch, teacher_forced
-from annotated_transformer.transformer import Transformer
+from annotated_transformer.errors import CallError
+from annotated_transformer.evaluation.likelihood import SentenceBatch
+from annotated_transformer.transformer import Transformer, evaluation_mode
 
 Head = tuple[str, int]  # the attention's name in the model, and the head's number in it
 
@@ -30,45 +31,41 @@ def without_heads(
 ) -> Iterator[None]:
     """While the block runs, some heads say nothing: their answers do not reach W^O.
 
+    The field calls it ablation: by zeros, or by the mean.
+
     Args:
         heads: which.
         instead: attention -> (num_heads, d_v): what each head says at every place instead, see
             `mean_answers`. None: zeros.
 
     Raises:
-        KeyError: the model has no attention of that name, or it has no head of that number.
+        CallError: the model has no such head, or `instead` nothing for its attention.
     """
-    known = set(heads_of(model))
     by_name: dict[str, list[int]] = {}
     for name, head in heads:
-        if (name, head) not in known:
-            raise KeyError(f"{name} has no head {head} in this model")
         by_name.setdefault(name, []).append(head)
-    hooks = [
-        _output_of(model, name).register_forward_pre_hook(
-            _replacing(
+    known = heads_of(model)
+    for name, numbers in by_name.items():
+        if lacking := [number for number in numbers if (name, number) not in known]:
+            raise CallError(f"this model has no head {lacking[0]} in an attention {name!r}")
+        if instead is not None and name not in instead:
+            raise CallError(f"`instead` says nothing of {name!r}")
+    with ExitStack() as hooks:
+        for name, numbers in by_name.items():
+            replace = _replacing(
                 numbers,
                 _attention(model, name).num_heads,
                 None if instead is None else instead[name],
             )
-        )
-        for name, numbers in by_name.items()
-    ]
-    try:
+            hook = _attention(model, name).output_projection.register_forward_pre_hook(replace)
+            hooks.callback(hook.remove)
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def _attention(model: nn.Module, name: str) -> MultiHeadAttention:
     module = model.get_submodule(name)
     assert isinstance(module, MultiHeadAttention)
     return module
-
-
-def _output_of(model: nn.Module, name: str) -> nn.Module:
-    return _attention(model, name).output_projection
 
 
 def _replacing(
@@ -99,35 +96,18 @@ def mean_answers(model: Transformer, batches: Iterable[SentenceBatch]) -> dict[s
 
         return add
 
-    hooks = [
-        _output_of(model, name).register_forward_pre_hook(adding(name))
-        for name in {name for name, _ in heads_of(model)}
-    ]
-    try:
+    with ExitStack() as hooks, evaluation_mode(model):
+        for name in {name for name, _ in heads_of(model)}:
+            projection = _attention(model, name).output_projection
+            hooks.callback(projection.register_forward_pre_hook(adding(name)).remove)
         for batch in batches:
             real["encoder"] = batch.src != model.config.pad_id
             real["decoder"] = batch.tgt[:, :-1] != model.config.pad_id
             model(batch.src, batch.tgt[:, :-1])
-    finally:
-        for hook in hooks:
-            hook.remove()
     return {
         name: (total / counts[name]).view(_attention(model, name).num_heads, -1)
         for name, total in sums.items()
     }
-
-
-@torch.no_grad()
-def right_next(model: Transformer, batches: Iterable[SentenceBatch]) -> tuple[float, float]:
-    """After each true beginning: the share of next tokens that are right, and the loss in nats."""
-    right, loss, tokens = 0.0, 0.0, 0
-    for batch in batches:
-        hidden, answers = teacher_forced(model, batch)
-        logits = model.project(hidden)  # (tokens, vocab_size)
-        right += float((logits.argmax(-1) == answers).sum())
-        loss += float(nn.functional.cross_entropy(logits, answers, reduction="sum"))
-        tokens += len(answers)
-    return right / tokens, loss / tokens
 
 
 @dataclass(frozen=True)
@@ -147,8 +127,8 @@ def remove_greedily(
         loss_without: the loss without these heads. It is asked about h (h + 1) / 2 times for h
             heads, divided by `at_once`.
         heads: those that may go.
-        at_once: how many go each time, those first that cost least alone. The loss of a step that
-            is not the last of its time is then that of its head alone beside those gone before.
+        at_once: how many go each time, at least 1, those first that cost least alone. The loss of a
+            step that is not the last of its time is that of its head beside those gone before.
     """
     gone: list[Head] = []
     while len(gone) < len(heads):

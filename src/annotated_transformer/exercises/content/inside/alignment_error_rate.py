@@ -121,16 +121,15 @@ ALIGNMENT_ERROR_RATE = Exercise(
         "Which guesses cost nothing although nobody is sure of them? Where does a forgotten link "
         "come into the formula, and where a wrong one?",
         "Make sets of the three lists. P is the union of `possible` and `sure`.",
-        "`len(A & S) + len(A & P)` is divided by `len(A) + len(S)`, and what is left to 1 is the "
-        "error.",
+        "`len(A & S) + len(A & P)` is divided by `len(A) + len(S)`; 1 minus that is the error.",
     ),
     reference=alignment_error_rate,
     explanation=(
         "A guess may be doubtful where people doubt too: it counts as right if it is possible. A "
         "link must be found only where it is sure. So precision is taken over P and recall over S, "
         "and the two counts are added above and below one line. Where only sure links are known, "
-        "as in the grammar, P is S and the rate is 1 - F1. It has a weakness: who guesses little "
-        "and surely is rewarded, since P gives no points for what is not guessed."
+        "as in the grammar, P is S and the rate is 1 - F1. It has a weakness: a guess that is "
+        "merely possible lowers any rate above 0, so it pays to make many of them."
     ),
     cases=tuple(_case(name, *links) for name, links in _LINKS.items()),
     mistakes=page(__file__, alignment_error_rate),

@@ -1,7 +1,7 @@
-"""Which source word mattered for a word: three answers, and how far they agree."""
+"""Attribution: which source word mattered for a word, by three answers, and how far they agree."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 from annotated_transformer.attention import MultiHeadAttention, scaled_dot_product_attention
 from annotated_transformer.data import Split, Vocabulary
+from annotated_transformer.errors import CallError
+from annotated_transformer.experiments.inside.looks import of_words
 from annotated_transformer.inspection import recording_attention
 from annotated_transformer.masks import padding_mask
 from annotated_transformer.transformer import Transformer
@@ -22,8 +24,9 @@ class Explained:
 
     Attributes:
         weight: attention of the last layer, mean over its heads, (target words, source words).
-        gradient: how much the log-probability of the word changes along each source embedding: the
-            length of gradient times embedding, summed over features, as it is.
+        gradient: the sum over features of |gradient times input|: the gradient of the word's
+            log-probability, the input what stands at the source word before the first layer
+            (embedding, scaled, and position).
         removal: how much the log-probability falls when the word is hidden from all attentions.
     """
 
@@ -43,9 +46,8 @@ def explain(model: Transformer, vocabulary: Vocabulary, source: str, target: str
     target_words = vocabulary.word_indices(target)
     begins = [target_words.index(word) for word in range(max(target_words) + 1)]
     wanted = tgt[0, 1:][begins]  # first piece of each word
-    shape = len(words) + 1, max(words) + 1  # the end sign is a piece of no word
-    of_word = torch.zeros(shape, dtype=model.projection.weight.dtype)
-    of_word[range(len(words)), words] = 1
+    pieces = of_words([*words, max(words) + 1])[:, :-1]  # the end sign is a piece of no word
+    of_word = pieces.to(model.projection.weight.dtype)
 
     with torch.no_grad(), recording_attention(model) as recorded:
         model(src, tgt[:, :-1])
@@ -135,25 +137,37 @@ def with_weights(
     """While the block runs, some attentions use other weights than their own.
 
     Args:
-        names: the attentions.
-        change: gets the weights (batch, heads, n_queries, n_keys) and which are allowed, bool,
-            broadcastable to them; gives what is used instead.
+        names: the attentions, each the paper's own kind.
+        change: gets the weights (batch, heads, n_queries, n_keys) and which are allowed, bool, of
+            the same shape; gives what is used instead.
+
+    Raises:
+        CallError: the model has no attention of that name and kind.
     """
-    modules = [model.get_submodule(name) for name in names]
+    known = {
+        name: module for name, module in model.named_modules() if type(module) is MultiHeadAttention
+    }
+    if lacking := [name for name in names if name not in known]:
+        raise CallError(f"this model has no attention of the paper's kind named {lacking[0]!r}")
 
     def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
         _, weights = scaled_dot_product_attention(query, key, value, mask)
         allowed = torch.ones(1, dtype=torch.bool) if mask is None else mask
         return change(weights, allowed.expand_as(weights)) @ value
 
-    for module in modules:
-        assert isinstance(module, MultiHeadAttention)
-        module.without_weights = attend
-    try:
+    with ExitStack() as restored:
+        for name in names:
+            before = known[name].__dict__.get("attend")
+            restored.callback(_put_back, known[name], before)
+            known[name].__dict__["attend"] = attend  # it stands before the class's own
         yield
-    finally:
-        for module in modules:
-            del module.without_weights
+
+
+def _put_back(module: nn.Module, attend: object) -> None:
+    if attend is None:
+        del module.__dict__["attend"]
+    else:
+        module.__dict__["attend"] = attend
 
 
 def uniform(weights: Tensor, allowed: Tensor) -> Tensor:

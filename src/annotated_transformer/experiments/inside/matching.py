@@ -10,28 +10,26 @@ from annotated_transformer.experiments.inside.looks import Looks
 
 
 def likeness(some: Sequence[Looks], others: Sequence[Looks], attention: str) -> Tensor:
-    """How alike the heads of two models look at the same sentences: correlations, (heads, heads).
+    """How alike the heads of two models look at the same sentences, (heads, heads).
 
-    What all heads share is taken away first: from each row the mean over the heads of both models.
+    The correlation of all their weights, after each row's mean is taken away: 1 if two heads look
+    at the same words everywhere, about 0 if they have nothing to do with each other.
     """
-    one, two = (
-        [of.every[attention] for of in looks] for looks in (some, others)
-    )  # each (heads, rows, columns)
-    common = [(a.mean(0) + b.mean(0)) / 2 for a, b in zip(one, two, strict=True)]
 
-    def flat(looks: list[Tensor]) -> Tensor:
-        rows = [(of - mean).flatten(1) for of, mean in zip(looks, common, strict=True)]
-        whole = torch.cat(rows, dim=1).double()
-        whole = whole - whole.mean(1, keepdim=True)
+    def flat(looks: Sequence[Looks]) -> Tensor:
+        rows = [of.every[attention] for of in looks]  # each (heads, rows, columns)
+        centred = [weights - weights.mean(-1, keepdim=True) for weights in rows]
+        whole = torch.cat([weights.flatten(1) for weights in centred], dim=1).double()
         return whole / whole.norm(dim=1, keepdim=True)
 
-    return flat(one) @ flat(two).T
+    return flat(some) @ flat(others).T
 
 
 def best_match(likenesses: Tensor) -> tuple[tuple[int, ...], float]:
     """Which head of the second model goes with each of the first, and their mean likeness.
 
-    Every pairing is tried: heads of one attention have no order, so any may go with any.
+    Every pairing is tried: heads of one attention have no order, so any may go with any. That is
+    h! pairings: no more than some eight heads.
     """
     heads = range(len(likenesses))
     means = {
