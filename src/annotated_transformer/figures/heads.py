@@ -1,4 +1,4 @@
-"""Figures of multi-head attention (chapter 3): splitting into heads, and many heads at one word.
+"""Figures of heads (chapters 3 and 11): splitting, many heads at one word, the jobs of each.
 
 Every function draws and returns the numbers it has drawn.
 """

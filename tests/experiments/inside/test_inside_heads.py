@@ -58,7 +58,7 @@ def test_a_fixed_distance_is_the_rival_of_a_relation(described):
     hits = of.relations["article"]
     assert (hits.fixed, hits.offset) == (1.0, 1)  # always the next word
     ahead = Hits(10, torch.tensor([0.62, 0.58, 0.99]), 0.5, 1)
-    assert [ahead.names(n) for n in range(3)] == [True, False, True]  # by a tenth or more
+    assert [ahead.names_head(n) for n in range(3)] == [True, False, True]  # by a tenth or more
 
 
 def test_a_job_is_told_in_the_direction_that_is_further_ahead(described):

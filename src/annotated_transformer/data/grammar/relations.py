@@ -81,7 +81,10 @@ def head_of(phrase: Argument) -> Mark:
 
 
 def antecedent(said: Sentence) -> tuple[Pronoun, NounPhrase] | None:
-    """The word "it" of a sentence and the one noun phrase that it takes up; None without "it"."""
+    """The word "it" of a sentence and the noun phrase that it takes up; None without "it".
+
+    That is the last thing of its gender in the other clause: nearly always the only one.
+    """
     outer = [each for each in (said.main, said.subordinate, said.coordinate) if each]
     for clause in outer:
         for pronoun in arguments(clause):

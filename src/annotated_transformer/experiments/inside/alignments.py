@@ -1,5 +1,6 @@
 """Attention read as an alignment: which source word a layer points at."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -95,16 +96,19 @@ class IBMModel1:
         """
         known = [(i, self.source[w]) for i, w in enumerate(source) if w in self.source]
         known += [(len(source), row) for row in self.null]
-        found: Links = set()
-        for j, word in enumerate(target):
-            if word in self.target and known:
-                shares = [
-                    self.table[n, self.target[word]]
-                    * np.exp(-tension * abs(i / len(source) - j / len(target)) * (i < len(source)))
-                    for i, n in known
-                ]
-                found.add((known[int(np.argmax(shares))][0], j))
-        return {(i, j) for i, j in found if i < len(source)}
+
+        def share(i: int, row: int, j: int) -> float:
+            """How much speaks for word i of the source; for no word, i is the source's length."""
+            apart = abs(i / len(source) - j / len(target)) if i < len(source) else 0.0
+            probability: float = self.table[row, self.target[target[j]]]
+            return probability * math.exp(-tension * apart)
+
+        best = {
+            j: max(known, key=lambda word: share(word[0], word[1], j))[0]
+            for j, word in enumerate(target)
+            if word in self.target and known
+        }
+        return {(i, j) for j, i in best.items() if i < len(source)}
 
 
 def scored(

@@ -115,7 +115,7 @@ def exchanges(
 
 
 def with_kitchen(said: Sentence) -> Sentence | None:
-    """ "The man finds the key in the kitchen and sells it": a noun more, nearer to "it".
+    """A noun more, nearer to "it": "The man finds the key in the kitchen and sells it."
 
     In the sentences of the grammar the nearest noun before "it" is what it stands for; here it is
     not. None where the sentence is not of that form, or the thing has the kitchen's own gender.

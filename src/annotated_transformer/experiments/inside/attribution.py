@@ -98,7 +98,7 @@ def compared(
     Returns:
         "ranks": of each two ways, the mean rank correlation over target words; "top": how often
         both have the same word first; "loses": what the log-probability falls by, on average, when
-        each way's first word is hidden, and when a word drawn at random is; "aligned": how often
+        each way's first word is hidden, and on average over all words; "aligned": how often
         each way's first word is one that the target word translates.
     """
     assert split.alignments is not None

@@ -33,7 +33,7 @@ class Hits:
     fixed: float
     offset: int
 
-    def names(self, head: int) -> bool:
+    def names_head(self, head: int) -> bool:
         """Whether a head may be called by this relation."""
         share = float(self.shares[head])
         return share >= AT_LEAST and share >= self.fixed + AHEAD
@@ -64,7 +64,7 @@ class Described:
         fixed distance hits it.
         """
         places = [name for name, of in self.places.items() if float(of[head]) >= AT_LEAST]
-        return places + [name for name, hits in self.relations.items() if hits.names(head)]
+        return places + [name for name, hits in self.relations.items() if hits.names_head(head)]
 
     def job(self, name: str, head: int) -> "Job | None":
         """How much a head does of a job; None where it cannot have it.
@@ -75,7 +75,7 @@ class Described:
             share = float(self.places[name][head])
             return Job(share, share >= AT_LEAST, back=False)
         ways = [
-            Job(float(hits.shares[head]), hits.names(head), way != name, hits.fixed)
+            Job(float(hits.shares[head]), hits.names_head(head), way != name, hits.fixed)
             for way in (name, f"{name}, back")
             if (hits := self.relations.get(way))
         ]

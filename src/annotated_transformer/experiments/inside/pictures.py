@@ -59,8 +59,8 @@ def strongest(
     return Picture(*best, mean=sums[best[1], best[2]] / asked, tried=tried)
 
 
-def drawn_pairs(words: int, pairs: int, draw: torch.Generator, apart: int = 2) -> list[Relation]:
-    """Pairs of places that nothing connects, drawn at random, at least `apart` words apart."""
+def drawn_pairs(words: int, pairs: int, draw: torch.Generator, apart: int) -> list[Relation]:
+    """Pairs of places at least `apart` words apart, drawn without looking at the grammar."""
     every = [(i, j) for i in range(words) for j in range(words) if abs(i - j) >= apart]
     order = torch.randperm(len(every), generator=draw)[:pairs].tolist()
     return [every[n] for n in order]

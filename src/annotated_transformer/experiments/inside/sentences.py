@@ -7,7 +7,7 @@ from typing import Literal
 from annotated_transformer.data import Batch, Split, Vocabulary, encode_split, make_batch
 from annotated_transformer.data.corpus import Alignment
 from annotated_transformer.data.grammar import english, german
-from annotated_transformer.data.grammar.corpus import said_in
+from annotated_transformer.data.grammar.corpus import as_split, said_in
 from annotated_transformer.data.grammar.relations import Related, relations
 
 
@@ -35,12 +35,7 @@ def of_grammar(split: Literal["valid", "test"], count: int) -> Sentences:
     """The first sentences of a split; of the test split those after the travelling sentence."""
     said = said_in(split)[:count]
     return Sentences(
-        Split(
-            source=[pair.source for _, pair in said],
-            target=[pair.target for _, pair in said],
-            alignments=[pair.alignment for _, pair in said],
-            tags=[pair.tags for _, pair in said],
-        ),
+        as_split([pair for _, pair in said]),
         source=[relations(of, english.sentence(of)) for of, _ in said],
         target=[relations(of, german.sentence(of)) for of, _ in said],
     )

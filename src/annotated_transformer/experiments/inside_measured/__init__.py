@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from annotated_transformer.data import Batch, Split, Vocabulary, load_corpus
-from annotated_transformer.data.grammar.corpus import said_in, say, tokens
+from annotated_transformer.data.grammar.corpus import as_split, said_in, say, tokens
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.likelihood import corpus_likelihood
 from annotated_transformer.evaluation.scoring import cased_bleu, exact_match
@@ -173,15 +173,14 @@ def nearest_noun(
         "thing" and "nearer": mean weight of the finder, from "it", on the thing and on that noun.
     """
     said = [
-        changed
+        (changed, pair)
         for what, _ in [*said_in("valid"), *said_in("test")]
-        if (changed := antecedents.with_kitchen(what)) and say(changed)
+        if (changed := antecedents.with_kitchen(what)) and (pair := say(changed))
     ]
-    pairs = [pair for what in said if (pair := say(what))]
     sie = vocabulary.encode("sie")[0]
     taken, on_thing, on_nearer = [], [], []
-    split = Split([pair.source for pair in pairs], [pair.target for pair in pairs])
-    for what, pair, of in zip(said, pairs, looks.look(model, vocabulary, split), strict=True):
+    seen = looks.look(model, vocabulary, as_split([pair for _, pair in said]))
+    for (what, pair), of in zip(said, seen, strict=True):
         side = antecedents.side_of(what, pair, vocabulary)
         with torch.no_grad():
             memory = model.encode(torch.tensor([side.source]))
