@@ -1,6 +1,7 @@
 """GUM: trees read from brackets and written as rows, documents joined, and what is no tree."""
 
 import hashlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotated_transformer.data import gum, load_corpus
+from annotated_transformer.data import Vocabulary, gum, load_corpus
 from annotated_transformer.data.gum import one_a_line
+from annotated_transformer.data.signs import known_words
 from annotated_transformer.data.trees import Tree, linearise, parse
 from annotated_transformer.errors import CallError, WorkError
 from local_server import Server, digest, server
@@ -111,10 +113,17 @@ def pinned(server: Server, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.mark.usefixtures("pinned")
 def test_from_the_server_to_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("annotated_transformer.data.published.cache_root", lambda: tmp_path)
+    monkeypatch.setattr(gum, "known_words", partial(known_words, at_least=1, most=4))
     corpus = load_corpus("gum", target="tree")
     assert list(corpus.splits) == ["train", "valid", "test"]
-    assert corpus["valid"].source == ["John sleeps ( well )", "End"]
-    assert corpus["valid"].target[0] == ROW
+    assert corpus["valid"].source == ["john sleeps -lrb- well ◦", "◦"]
+    words = corpus["valid"].source[0].split()
+    numbers = [f"#{n}" for n in range(1, 6)]
+    for form, stands in (("tree", numbers), ("words", words), ("xx", ["XX"] * 5)):
+        row = load_corpus("gum", target=form)["valid"].target[0]
+        assert row == ROW.replace("XX", "{}").format(*stands)
+    vocabulary = Vocabulary.of_words(corpus["valid"].target, 50)
+    assert vocabulary.decode(vocabulary.encode(ROW)) == ROW.replace("XX", "<unk>")
     assert corpus.origin["published"] is True
     with pytest.raises(CallError, match="en to de was asked for: give --source en --target tree"):
         load_corpus("gum")

@@ -147,7 +147,12 @@ def _begin(
     corpus = load_corpus(name, data_dir=data_dir, source=source, target=target)
     corpus = corpus.with_training_pairs(training.pairs)
     train = corpus["train"]
-    vocabulary = Vocabulary.train(train.sentences(), training.vocab_size, training.lowercase)
+    if corpus.whole_words:
+        if training.bpe_dropout:
+            raise CallError(f"the corpus {name!r} splits no word: leave out --bpe-dropout")
+        vocabulary = Vocabulary.of_words(train.sentences(), training.vocab_size)
+    else:
+        vocabulary = Vocabulary.train(train.sentences(), training.vocab_size, training.lowercase)
     model = model_of(len(vocabulary))
     refuse_what_cannot_fit(model, device)
     data = {

@@ -83,7 +83,7 @@ class ParallelCorpus:
 
     `splits` has "train", "valid" and "test", and any further test set under its own name.
     `origin` is plain data (it goes into a run's config.json): files with their checksums, or the
-    seed of a generated corpus.
+    seed of a generated corpus. With `whole_words` each word is one token, and none is split.
     """
 
     name: str
@@ -91,6 +91,7 @@ class ParallelCorpus:
     target_language: str
     splits: dict[str, Split]
     origin: dict[str, Any] = field(default_factory=dict)
+    whole_words: bool = False
 
     def __getitem__(self, split: str) -> Split:
         """The split of that name. Raises CallError, naming the splits there are."""

@@ -10,7 +10,7 @@ of a split are put one behind the other.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -18,8 +18,9 @@ from typing import Any
 
 from annotated_transformer.data.corpus import ParallelCorpus, Split
 from annotated_transformer.data.published import Published, Source, get, say_origin
+from annotated_transformer.data.signs import known_words, numbers_of, signs_of
 from annotated_transformer.data.text_file import inspect
-from annotated_transformer.data.trees import Tree, linearise, read_trees
+from annotated_transformer.data.trees import ANY_TAG, Tree, linearise, read_trees
 from annotated_transformer.errors import CallError, WorkError
 
 TERMS = (
@@ -27,7 +28,7 @@ TERMS = (
     "voyage); cite Zeldes 2017"
 )
 SPLITS = {"train": "train", "valid": "dev", "test": "test"}  # ours and GUM's
-TREES = "tree"  # the "language" of the targets
+TREES, WORDS, TAGS = "tree", "words", "xx"  # the "languages" of the targets
 
 
 @cache
@@ -85,25 +86,46 @@ def load_gum(
 ) -> ParallelCorpus:
     """Sentences and their trees as rows (`trees.linearise`), for a model of sequences.
 
+    Words are signs (`signs.signs_of`), a token each. In the place of a word a row has its number in
+    the sentence with the target "tree"; its sign with "words"; XX with "xx", as in Vinyals et al.
+
     Raises:
-        CallError: other languages than en and tree were asked for.
+        CallError: other languages than these were asked for.
         WorkError: a file holds something that is no tree.
     """
-    if (source, target) != ("en", TREES):
+    if source != "en" or target not in (TREES, WORDS, TAGS):
         raise CallError(
             f"the corpus 'gum' is English sentences with their trees; {source} to {target} was "
             f"asked for: give --source en --target {TREES}"
         )
     folder = Path(data_dir) if data_dir else get(gum())
     found = read_splits(folder)
-    splits = {
-        split: Split(
-            [" ".join(tree.words()) for tree in trees], [linearise(tree) for tree in trees]
-        )
-        for split, (trees, _) in found.items()
-    }
+    known = known_words(found["train"][0])
+    splits = {split: as_rows(trees, known, target) for split, (trees, _) in found.items()}
     origin = {"files": {f"{SPLITS[split]}.ptb": facts for split, (_, facts) in found.items()}}
-    return say_origin(ParallelCorpus("gum", source, target, splits, origin), gum())
+    return say_origin(
+        ParallelCorpus("gum", source, target, splits, origin, whole_words=True), gum()
+    )
+
+
+def as_rows(trees: Sequence[Tree], known: Collection[str], target: str = TREES) -> Split:
+    """Sentences as signs and their trees as rows (`load_gum`)."""
+    words = [list(tree.words()) for tree in trees]
+    signs = [signs_of(row, known) for row in words]
+    return Split(
+        [" ".join(row) for row in signs],
+        [
+            linearise(tree, in_rows(own, own_signs, target))
+            for tree, own, own_signs in zip(trees, words, signs, strict=True)
+        ],
+    )
+
+
+def in_rows(words: Sequence[str], signs: Sequence[str], target: str = TREES) -> list[str]:
+    """What stands for each word of a sentence in the row of its tree (`load_gum`)."""
+    if target == WORDS:
+        return list(signs)
+    return numbers_of(words) if target == TREES else [ANY_TAG] * len(words)
 
 
 def read_splits(folder: Path) -> dict[str, tuple[list[Tree], dict[str, str | int]]]:

@@ -2,12 +2,14 @@
 
 Written as in Vinyals et al. (2015), "Grammar as a Foreign Language", which section 6.3 follows:
 every phrase opens with its label and closes with it, and every part-of-speech tag is XX, so that
-(S (NP (NNP John)) (VP (VBZ sleeps))) becomes (S (NP XX )NP (VP XX )VP )S.
+(S (NP (NNP John)) (VP (VBZ sleeps))) becomes (S (NP XX )NP (VP XX )VP )S. Or with the words, as
+signs, in the place of XX: (S (NP john )NP (VP sleeps )VP )S.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from annotated_transformer.errors import WorkError
 
@@ -93,39 +95,49 @@ def read_trees(lines: Iterator[str], where: str) -> list[Tree]:
     return trees
 
 
-def linearise(tree: Tree) -> str:
-    """A tree as a row of signs without its words, for a model to predict (head of this module)."""
-    return " ".join(_signs(tree))
+def linearise(tree: Tree, signs: Iterable[str] | None = None) -> str:
+    """A tree as a row of signs for a model to predict (head of this module).
+
+    Args:
+        tree: the tree.
+        signs: what stands for each word, in order; XX for all if None.
+    """
+    return " ".join(_signs(tree, repeat(ANY_TAG) if signs is None else iter(signs)))
 
 
-def _signs(tree: Tree) -> Iterator[str]:
+def _signs(tree: Tree, words: Iterator[str]) -> Iterator[str]:
     if tree.is_tag:
-        yield ANY_TAG
+        yield next(words)
         return
     yield f"({tree.category}"
     for child in tree.children:
         if isinstance(child, Tree):
-            yield from _signs(child)
+            yield from _signs(child, words)
     yield f"){tree.category}"
 
 
-def delinearise(row: str, leaves: Sequence[Tree]) -> tuple[Tree, bool]:
+def delinearise(
+    row: str, leaves: Sequence[Tree], signs: Sequence[str] | None = None
+) -> tuple[Tree, bool]:
     """The tree of a row that a model wrote, whatever it wrote, and whether the row was one.
 
     A row is well formed if each phrase that opens closes with its own label, holds something, all
-    of it is one phrase, and it has an XX for each word. One that is not is mended so that the tree
-    has exactly these words: a sign that closes a phrase closes those inside it too, or nothing if
-    no such phrase is open; at the end all are closed; words that have no XX hang on the last phrase
-    that was open, an XX without a word is nothing, and so is a phrase without words. Where more
-    than one phrase, or a word, is left at the top, a phrase without a label holds them.
+    of it is one phrase, and it has the sign of each word in its place. One that is not is mended so
+    that the tree has exactly these words: any sign that is no bracket stands for the next word; a
+    sign that closes a phrase closes those inside it too, or nothing if no such phrase is open; at
+    the end all are closed; words without a sign hang on the last phrase that was open, a sign
+    without a word is nothing, and so is a phrase without words. Where more than one phrase, or a
+    word, is left at the top, a phrase without a label holds them.
 
     Args:
         row: signs, as `linearise` writes them.
         leaves: the words of the sentence with their tags, in order; at least one.
+        signs: what should stand for each word; XX for all if None.
     """
     root: list[Tree | str] = []
     open_phrases: list[tuple[str, list[Tree | str]]] = []
-    waiting = list(reversed(leaves))
+    expected = [ANY_TAG] * len(leaves) if signs is None else list(signs)
+    waiting = list(zip(leaves, expected, strict=True))[::-1]
     well_formed = True
 
     def close() -> None:
@@ -144,18 +156,20 @@ def delinearise(row: str, leaves: Sequence[Tree]) -> tuple[Tree, bool]:
                 while open_phrases[-1][0] != sign[1:]:
                     close()
                 close()
-        elif sign == ANY_TAG and waiting:
-            well_formed &= bool(open_phrases)
-            (open_phrases[-1][1] if open_phrases else root).append(waiting.pop())
+        elif waiting:
+            leaf, should_be = waiting.pop()
+            well_formed &= bool(open_phrases) and sign == should_be
+            (open_phrases[-1][1] if open_phrases else root).append(leaf)
         else:
             well_formed = False
     well_formed &= not open_phrases and not waiting and len(root) == 1
+    left = [leaf for leaf, _ in reversed(waiting)]
     if open_phrases:
-        open_phrases[-1][1].extend(reversed(waiting))
+        open_phrases[-1][1].extend(left)
         while open_phrases:
             close()
-    elif waiting:
-        root.extend(reversed(waiting))
+    else:
+        root.extend(left)
     only = root[0] if len(root) == 1 else None
     is_phrase = isinstance(only, Tree) and not only.is_tag
     return (only if isinstance(only, Tree) and is_phrase else Tree("", tuple(root))), well_formed

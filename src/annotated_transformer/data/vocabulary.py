@@ -64,6 +64,27 @@ class Vocabulary:
             )
         return cls(tokenizer)
 
+    @classmethod
+    def of_words(cls, texts: Iterable[str], vocab_size: int) -> "Vocabulary":
+        """A vocabulary whose tokens are what stands between white space: nothing is split.
+
+        Args:
+            texts: sentences, source and target together.
+            vocab_size: number of words at most, the four specials included: the most frequent.
+
+        Raises:
+            CallError: there is no text.
+        """
+        tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        trainer = trainers.WordLevelTrainer(
+            vocab_size=vocab_size, special_tokens=list(SPECIALS), show_progress=False
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        if tokenizer.get_vocab_size() <= len(SPECIALS):
+            raise CallError("the vocabulary was given no text to learn from")
+        return cls(tokenizer)
+
     def encode(self, text: str) -> list[int]:
         """The ids of a sentence, without start and end. Runs of white space count as one space."""
         ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids

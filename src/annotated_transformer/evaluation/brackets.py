@@ -77,7 +77,13 @@ class BracketCounts:
 
 def brackets(tree: Tree) -> tuple[list[Bracket], list[str]]:
     """The brackets of a tree that are counted, from the root down, and its words that are left."""
-    found: list[Bracket] = []
+    of_phrases, words = brackets_of_phrases(tree)
+    return [bracket for bracket in of_phrases if bracket is not None], words
+
+
+def brackets_of_phrases(tree: Tree) -> tuple[list[Bracket | None], list[str]]:
+    """As `brackets`, with None for each phrase that is not counted, so that none is left out."""
+    found: list[Bracket | None] = []
     words: list[str] = []
 
     def walk(part: Tree) -> None:
@@ -86,12 +92,13 @@ def brackets(tree: Tree) -> tuple[list[Bracket], list[str]]:
                 words.append(str(part.children[0]))
             return
         first, place = len(words), len(found)
+        found.append(None)
         for child in part.children:
             assert isinstance(child, Tree)
             walk(child)
         category = part.category
         if len(words) > first and category not in ROOTS:
-            found.insert(place, (SAME.get(category, category), first, len(words)))
+            found[place] = (SAME.get(category, category), first, len(words))
 
     walk(tree)
     return found, words

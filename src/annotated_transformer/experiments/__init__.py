@@ -15,6 +15,7 @@ imports from here.
     complexity                  chapters 1, 13: Table 1 measured: exponents, crossovers
     long_context                chapter 13: what a long context costs, from a model's sizes
     inside, inside_measured     chapter 11: what a trained translator does inside
+    parsing, parsing_measured   chapter 14: trees written as rows, a grammar, searches, scores
     after_measured              chapter 15: what a step of each later part costs
     recall_measured             chapter 15: one fact in a long text, by position and among others
     families_measured           chapter 15: three families trained on the same sentences

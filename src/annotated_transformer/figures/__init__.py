@@ -67,6 +67,7 @@ from annotated_transformer.figures.training import (
     touch_training,
     touch_warmup,
 )
+from annotated_transformer.figures.trees import show_trees
 from annotated_transformer.figures.writing import touch_writing
 
 __all__ = [
@@ -122,6 +123,7 @@ __all__ = [
     "show_beam_tree",
     "show_figure",
     "show_quiz",
+    "show_trees",
     "touch_heads_at_word",
     "touch_long_context",
     "touch_masks",

@@ -1,0 +1,124 @@
+"""A trained model as a parser: from words to a row, and from a row to a tree."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.data import Vocabulary, collate
+from annotated_transformer.data.gum import in_rows
+from annotated_transformer.data.signs import signs_of
+from annotated_transformer.data.trees import Tree, delinearise
+from annotated_transformer.decoding.beam import search
+from annotated_transformer.decoding.incremental import CachedDecoder
+from annotated_transformer.evaluation.translation import translate_sentences
+from annotated_transformer.experiments.parsing.search import TreesOnly
+from annotated_transformer.training.run_directory import load_run
+from annotated_transformer.transformer import Transformer, evaluation_mode
+
+MAX_EXTRA = 300  # signs that a row may have more than the sentence has words (section 6.3)
+
+
+@dataclass(frozen=True)
+class Parser:
+    """A model trained on the corpus "gum".
+
+    Attributes:
+        model: the Transformer.
+        vocabulary: of its run, whose words are those that it knows.
+        form: what stands for a word in its rows: "tree", "words" or "xx" (`data.gum.load_gum`).
+    """
+
+    model: Transformer
+    vocabulary: Vocabulary
+    form: str
+
+    @classmethod
+    def load(cls, run_dir: Path) -> "Parser":
+        """From a run directory."""
+        model, vocabulary, config = load_run(run_dir)
+        return cls(model, vocabulary, config.data["target"])
+
+    def signs(self, words: Sequence[str]) -> list[str]:
+        """A sentence as the model reads it."""
+        return signs_of(words, self.vocabulary.tokenizer.get_vocab())
+
+    def in_row(self, words: Sequence[str]) -> list[str]:
+        """What stands for its words in a row; <unk> for what no row of its training had."""
+        row = " ".join(in_rows(words, self.signs(words), self.form))
+        return self.vocabulary.decode(self.vocabulary.encode(row)).split()
+
+    def rows(
+        self,
+        sentences: Sequence[Sequence[str]],
+        *,
+        beam_size: int = 4,
+        alpha: float = 0.0,
+        at_once: int = 32,
+    ) -> list[str]:
+        """The best row of each sentence of which nothing but a tree of its words can come.
+
+        Args:
+            sentences: their words, one at least.
+            beam_size: the paper's is 21 here.
+            alpha: of the length penalty; the paper's is 0.3 here.
+            at_once: sentences that are searched together.
+        """
+        ids = [self.vocabulary.encode(" ".join(self.in_row(words))) for words in sentences]
+        order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
+        rows = [""] * len(ids)
+        for first in range(0, len(order), at_once):
+            places = order[first : first + at_once]
+            found = self._search(
+                [sentences[place] for place in places],
+                [ids[place] for place in places],
+                beam_size,
+                alpha,
+            )
+            for place, row in zip(places, found, strict=True):
+                rows[place] = row
+            print(f"  {first + len(places)} of {len(order)} parsed", end="\r", file=sys.stderr)
+        return rows
+
+    @torch.inference_mode()
+    def _search(
+        self,
+        sentences: Sequence[Sequence[str]],
+        ids: Sequence[Sequence[int]],
+        beam_size: int,
+        alpha: float,
+    ) -> list[str]:
+        vocabulary = self.vocabulary
+        sources = [vocabulary.encode(" ".join(self.signs(words))) for words in sentences]
+        src = collate([[*source, vocabulary.eos_id] for source in sources], vocabulary.pad_id)
+        limits = [len(words) + MAX_EXTRA for words in ids]
+        with evaluation_mode(self.model):
+            decoder = CachedDecoder(self.model, src, beam_size)
+            found = search(
+                TreesOnly(decoder, ids, limits, vocabulary),
+                limits,
+                beam_size=beam_size,
+                alpha=alpha,
+                nbest=1,
+                bos_id=vocabulary.bos_id,
+                eos_id=vocabulary.eos_id,
+            )
+        return [vocabulary.decode(best.tokens) for [best] in found]
+
+    def free_rows(self, sentences: Sequence[Sequence[str]], *, beam_size: int = 4) -> list[str]:
+        """The best row of each sentence, whatever the model writes."""
+        return translate_sentences(
+            self.model,
+            self.vocabulary,
+            [" ".join(self.signs(words)) for words in sentences],
+            beam_size=beam_size,
+            alpha=0.0,
+            max_extra=MAX_EXTRA,
+        )
+
+    def read(self, row: str, leaves: Sequence[Tree]) -> tuple[Tree, bool]:
+        """The tree of a row above these words, mended if it is none, and whether it was one."""
+        words = [word for leaf in leaves for word in leaf.words()]
+        return delinearise(row, leaves, self.in_row(words))

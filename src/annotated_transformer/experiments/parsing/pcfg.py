@@ -1,0 +1,212 @@
+"""A probabilistic context-free grammar read off trees, and the best tree it gives a sentence.
+
+The rival of chapter 14: rules and their probabilities are counted in a treebank, as in Charniak
+(1996) and Klein and Manning (2003), and the most probable tree is found by the CKY algorithm.
+
+- Functions are taken off labels (NP-SBJ is NP). A phrase of one part becomes one symbol with it
+  (S+VP), so that every rule has two parts or a word.
+- A rule of more than two parts is read from the left, A -> B A|<C-D>; what is left is named by its
+  next `siblings` parts, so that rules that were never seen whole can be made of halves.
+- With `parents` 1 a phrase's symbol says what it stands in (NP^<S>).
+- Words are signs (`signs.signs_of`).
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotated_transformer.data.signs import RARE
+from annotated_transformer.data.trees import ESCAPED, Tree
+
+CHAIN, REST, INSIDE = "+", "|", "^"
+ESCAPES = {sign: name for name, sign in ESCAPED.items()}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of a binary tree: a symbol with two parts, or above one word with none."""
+
+    symbol: str
+    parts: tuple["Node", ...] = ()
+
+    def below(self) -> Iterator["Node"]:
+        """This node and all below it, from the left."""
+        yield self
+        for part in self.parts:
+            yield from part.below()
+
+
+def binary(tree: Tree, siblings: int, parents: int) -> Node:
+    """A tree with at most two parts everywhere (head of this module)."""
+    only = tree.children[0]
+    if tree.category == "ROOT" and len(tree.children) == 1 and isinstance(only, Tree):
+        tree = only
+    return _binary(tree, siblings, parents, None)
+
+
+def _binary(tree: Tree, siblings: int, parents: int, inside: str | None) -> Node:
+    chain = [_name(tree)]
+    while not tree.is_tag and len(tree.children) == 1:
+        (tree,) = (child for child in tree.children if isinstance(child, Tree))
+        chain.append(_name(tree))
+    symbol = CHAIN.join(chain)
+    if tree.is_tag:
+        return Node(symbol)
+    where = f"{INSIDE}<{inside}>" if parents and inside is not None else ""
+    parts = [
+        _binary(child, siblings, parents, symbol)
+        for child in tree.children
+        if isinstance(child, Tree)
+    ]
+    names = [part.symbol.split(INSIDE)[0] for part in parts]
+    node = parts[-1]
+    for place in range(len(parts) - 2, 0, -1):
+        rest = f"{symbol}{REST}<{'-'.join(names[place : place + siblings])}>{where}"
+        node = Node(rest, (parts[place], node))
+    return Node(symbol + where, (parts[0], node))
+
+
+def _name(tree: Tree) -> str:
+    return tree.label if tree.is_tag else tree.category or "X"
+
+
+def tree_of(node: Node, leaves: Sequence[Tree]) -> Tree:
+    """The tree that `binary` made a node of, above these words.
+
+    Args:
+        node: of as many words as there are leaves.
+        leaves: words with their tags, which stand in the place of the tags of the node.
+    """
+    (tree,) = _parts(node, iter(leaves))
+    return tree
+
+
+def _parts(node: Node, leaves: Iterator[Tree]) -> list[Tree]:
+    """What a node is in the tree: one part, or several if it is the rest of a phrase."""
+    below = [tree for part in node.parts for tree in _parts(part, leaves)]
+    if not node.parts:
+        *chain, _ = node.symbol.split(CHAIN)
+        tree = next(leaves)
+    elif REST in node.symbol:
+        return below
+    else:
+        *chain, last = node.symbol.split(INSIDE)[0].split(CHAIN)
+        tree = Tree(last, tuple(below))
+    for label in reversed(chain):
+        tree = Tree(label, (tree,))
+    return [tree]
+
+
+class Grammar:
+    """Rules and their log-probabilities, counted in trees.
+
+    Args:
+        trees: the treebank.
+        signs: of each tree its words as signs.
+        siblings: how many parts the rest of a phrase is named by.
+        parents: 1 if symbols say what they stand in, else 0.
+    """
+
+    def __init__(
+        self,
+        trees: Iterable[Tree],
+        signs: Iterable[Sequence[str]],
+        siblings: int = 2,
+        parents: int = 1,
+    ) -> None:
+        rules: Counter[tuple[str, str, str]] = Counter()
+        words: Counter[tuple[str, str]] = Counter()
+        roots: Counter[str] = Counter()
+        for tree, row in zip(trees, signs, strict=True):
+            root, left = binary(tree, siblings, parents), iter(row)
+            roots[root.symbol] += 1
+            for node in root.below():
+                if node.parts:
+                    rules[node.symbol, node.parts[0].symbol, node.parts[1].symbol] += 1
+                else:
+                    words[node.symbol, next(left)] += 1
+        total: Counter[str] = Counter()
+        for (symbol, *_), count in [*rules.items(), *words.items()]:
+            total[symbol] += count
+        self.symbols = sorted(total)
+        number = {symbol: place for place, symbol in enumerate(self.symbols)}
+
+        def chance(symbol: str, count: int) -> float:
+            return math.log(count / total[symbol])
+
+        # Rules by their two parts, so that a pair of parts is looked at once for all its parents.
+        pairs = sorted({(number[left], number[right]) for _, left, right in rules})
+        place_of = {pair: place for place, pair in enumerate(pairs)}
+        self.left, self.right = np.array(pairs, dtype=np.intp).reshape(-1, 2).T  # (pairs,) each
+        rows = sorted(
+            (number[symbol], place_of[number[left], number[right]], chance(symbol, count))
+            for (symbol, left, right), count in rules.items()
+        )
+        self.parent = np.array([row[0] for row in rows], dtype=np.intp)  # (rules,)
+        self.pair = np.array([row[1] for row in rows], dtype=np.intp)  # (rules,)
+        self.chance = np.array([row[2] for row in rows], dtype=np.float32)  # (rules,)
+        self.parents, self.starts = np.unique(self.parent, return_index=True)
+        self.of_word: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        rare: Counter[str] = Counter()
+        for (symbol, sign), count in words.items():
+            self.of_word[sign].append((number[symbol], chance(symbol, count)))
+            rare[symbol] += count * sign.startswith(RARE)
+        self.of_rare = [(number[tag], chance(tag, count)) for tag, count in rare.items() if count]
+        self.root = np.full(len(self.symbols), -np.inf, dtype=np.float32)
+        for symbol, count in roots.items():
+            self.root[number[symbol]] = math.log(count / sum(roots.values()))
+
+    def best(self, signs: Sequence[str]) -> tuple[Node, float] | None:
+        """The most probable tree of a sentence and its log-probability in nats; None without one.
+
+        The time grows with the cube of the words. A sign that the grammar has not seen counts as a
+        rare word of any class.
+        """
+        n = len(signs)
+        chart = np.full((n, n + 1, len(self.symbols)), -np.inf, dtype=np.float32)
+        for place, sign in enumerate(signs):
+            for symbol, chance in self.of_word.get(sign) or self.of_rare:
+                chart[place, place + 1, symbol] = chance
+        for width in range(2, n + 1):
+            for first in range(n - width + 1):
+                end = first + width
+                best = self._pairs(chart, first, first + 1, end)
+                for split in range(first + 2, end):
+                    np.maximum(best, self._pairs(chart, first, split, end), out=best)
+                chances = best[self.pair] + self.chance  # (rules,)
+                if len(chances):
+                    chart[first, end, self.parents] = np.maximum.reduceat(chances, self.starts)
+        whole = chart[0, n] + self.root  # (symbols,)
+        top = int(whole.argmax())
+        return (self._read(chart, 0, n, top), float(whole[top])) if whole[top] > -np.inf else None
+
+    def _pairs(
+        self, chart: NDArray[np.float32], first: int, split: int, end: int
+    ) -> NDArray[np.float32]:
+        """Of each pair of symbols the log-probability side by side here: (pairs,)."""
+        return chart[first, split].take(self.left) + chart[split, end].take(self.right)
+
+    def _read(self, chart: NDArray[np.float32], first: int, end: int, symbol: int) -> Node:
+        """The tree that gave a place of the chart its log-probability."""
+        if end == first + 1:
+            return Node(self.symbols[symbol])
+        rules = slice(*np.searchsorted(self.parent, [symbol, symbol + 1]))
+        pair, chance = self.pair[rules], self.chance[rules]
+        splits = range(first + 1, end)
+        found = [self._pairs(chart, first, split, end)[pair] + chance for split in splits]
+        at, rule = divmod(int(np.argmax(found)), len(pair))
+        left, right = int(self.left[pair[rule]]), int(self.right[pair[rule]])
+        return Node(
+            self.symbols[symbol],
+            (self._read(chart, first, splits[at], left), self._read(chart, splits[at], end, right)),
+        )
+
+
+def tagged(node: Node, words: Sequence[str]) -> list[Tree]:
+    """These words under the tags that a tree of a grammar gives them."""
+    tags = [part.symbol.split(CHAIN)[-1] for part in node.below() if not part.parts]
+    return [Tree(tag, (ESCAPES.get(word, word),)) for tag, word in zip(tags, words, strict=True)]

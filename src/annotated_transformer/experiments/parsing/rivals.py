@@ -1,0 +1,67 @@
+"""What a parser has to beat: a tree that needs no model, and a grammar read off the same trees."""
+
+from collections.abc import Iterable, Sequence
+
+from annotated_transformer.data.signs import known_words, signs_of
+from annotated_transformer.data.trees import Tree
+from annotated_transformer.evaluation.brackets import LEFT_OUT
+from annotated_transformer.experiments.parsing.pcfg import Grammar, Node, tagged, tree_of
+
+
+def right_branching(leaves: Sequence[Tree], label: str) -> Tree:
+    """Each phrase holds its first word and one phrase with the rest; a last sign stands apart.
+
+    Args:
+        leaves: words with their tags; whether the last is punctuation is all that is asked of them.
+        label: of every phrase.
+    """
+    ends = [leaf for leaf in leaves[-1:] if len(leaves) > 1 and leaf.label in LEFT_OUT]
+    words = leaves[: len(leaves) - len(ends)]
+    tree = words[-1]
+    for leaf in reversed(words[:-1]):
+        tree = Tree(label, (leaf, tree))
+    return Tree("ROOT", (Tree(label, (tree,)) if tree.is_tag else tree, *ends))
+
+
+class GrammarParser:
+    """A PCFG that knows what its symbols stand in, and a coarser one where that one has no tree.
+
+    Args:
+        trees: the treebank.
+    """
+
+    def __init__(self, trees: Sequence[Tree]) -> None:
+        self.known = known_words(trees)
+        signs = [signs_of(list(tree.words()), self.known) for tree in trees]
+        self.grammars = (
+            Grammar(trees, signs, siblings=2, parents=1),
+            Grammar(trees, signs, siblings=1, parents=0),
+        )
+
+    def best(self, words: Sequence[str]) -> Node | None:
+        """The best tree of a sentence; None if neither grammar has one."""
+        signs = signs_of(words, self.known)
+        for grammar in self.grammars:
+            if found := grammar.best(signs):
+                return found[0]
+        return None
+
+    def parse(self, words: Sequence[str], leaves: Sequence[Tree] | None = None) -> Tree | None:
+        """The best tree of a sentence, above these leaves, or above tags that the grammar finds."""
+        node = self.best(words)
+        if node is None:
+            return None
+        tree = tree_of(node, tagged(node, words) if leaves is None else leaves)
+        return tree if tree.label == "ROOT" else Tree("ROOT", (tree,))
+
+
+def most_frequent_label(trees: Iterable[Tree]) -> str:
+    """Of the phrases of a treebank, ROOT left out."""
+    counts: dict[str, int] = {}
+    to_see = list(trees)
+    while to_see:
+        tree = to_see.pop()
+        if not tree.is_tag:
+            counts[tree.category] = counts.get(tree.category, 0) + (tree.category != "ROOT")
+            to_see += [child for child in tree.children if isinstance(child, Tree)]
+    return max(counts, key=lambda label: counts[label])

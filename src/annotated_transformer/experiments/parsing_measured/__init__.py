@@ -1,0 +1,279 @@
+"""Parsers of GUM trained and scored, recorded for chapter 14.
+
+    python -m annotated_transformer.experiments.parsing_measured rivals            without a network
+    python -m annotated_transformer.experiments.parsing_measured run NAME RUN_DIR...  each training
+    python -m annotated_transformer.experiments.parsing_measured widths RUN_DIR    on dev alone
+    python -m annotated_transformer.experiments.parsing_measured silver OUT TEXT...
+
+All take `--data-dir`, the folder of GUM (`data get gum`). `run` puts its trainings into
+`record.json` under NAME. `silver` parses the sentences of text files with the grammar, and writes
+the folder OUT: train.ptb with GUM's own trees four times and the new ones once, dev.ptb and
+test.ptb as they are. Started again it goes on.
+
+The trainings are those of results/parsing; everything was chosen on dev.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+
+from annotated_transformer.data.gum import gum, read_splits
+from annotated_transformer.data.published import get
+from annotated_transformer.data.signs import words_of_text
+from annotated_transformer.data.trees import Tree, in_brackets, leaves_of
+from annotated_transformer.errors import CallError
+from annotated_transformer.evaluation.brackets import BracketCounts, brackets, count_brackets
+from annotated_transformer.experiments.parsing.parser import Parser
+from annotated_transformer.experiments.parsing.rivals import (
+    GrammarParser,
+    most_frequent_label,
+    right_branching,
+)
+from annotated_transformer.experiments.records import read_record, write_record
+
+BEAM = 4
+WIDTHS = ((1, 0.0), (2, 0.0), (4, 0.0), (8, 0.0), (21, 0.0), (21, 0.3))  # beam, alpha
+SHORT = 40  # words of the sentences that older papers score
+SHOWN = 12  # sentences whose trees are kept, to be shown
+OF_WORDS = range(8, 17)  # that they have
+LABELS = ("NP", "VP", "PP", "S", "SBAR", "ADVP", "ADJP", "PRN")
+REPEATS = 4  # of GUM's own trees beside silver ones
+SILVER_WORDS = range(4, 36)  # of a sentence that becomes silver
+SILVER_LINES = 8000  # of each text at most, drawn
+SEED = 0
+
+
+def in_figures(pairs: Iterable[tuple[Tree, Tree | None]]) -> dict[str, Any]:
+    """Trees against the right ones.
+
+    Returns:
+        "f1", "recall", "precision": of all, in percent; "f1_short": of sentences of up to 40 words;
+        "complete": percentage of trees that are right as a whole; "counts": of each sentence its
+        brackets matched, right and found; "labels": label -> the same three over all sentences.
+    """
+    pairs = list(pairs)
+    counted = [count_brackets(gold, found) for gold, found in pairs]
+    total = sum(counted, BracketCounts())
+    short = [
+        counts
+        for counts, (gold, _) in zip(counted, pairs, strict=True)
+        if len(list(gold.words())) <= SHORT
+    ]
+    return {
+        "f1": round(total.f1, 2),
+        "recall": round(total.recall, 2),
+        "precision": round(total.precision, 2),
+        "f1_short": round(sum(short, BracketCounts()).f1, 2),
+        "complete": round(100 * total.complete / total.sentences, 1),
+        "counts": [[counts.matched, counts.gold, counts.found] for counts in counted],
+        "labels": by_label(pairs),
+    }
+
+
+def by_label(pairs: Sequence[tuple[Tree, Tree | None]]) -> dict[str, list[int]]:
+    """Label -> brackets matched, right and found."""
+    sums = {label: [0, 0, 0] for label in LABELS}
+    for gold, found in pairs:
+        right = Counter(brackets(gold)[0])
+        guessed = Counter(brackets(found)[0] if found is not None else [])
+        for place, counter in enumerate((right & guessed, right, guessed)):
+            for (label, _, _), count in counter.items():
+                if label in sums:
+                    sums[label][place] += count
+    return sums
+
+
+def shown(trees: Sequence[Tree]) -> list[int]:
+    """Which trees are kept to be shown: the first of suitable length."""
+    fit = [place for place, tree in enumerate(trees) if len(list(tree.words())) in OF_WORDS]
+    return fit[:SHOWN]
+
+
+def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
+    """What needs no network, and how large the treebank is."""
+    train, dev, test = trees_of(data_dir)
+    label, parser = most_frequent_label(train), GrammarParser(train)
+    found: dict[str, Any] = {
+        "sizes": {
+            name: [len(trees), sum(1 for tree in trees for _ in tree.words())]
+            for name, trees in (("train", train), ("dev", dev), ("test", test))
+        },
+        "known_words": len(parser.known),
+        "rules": [len(grammar.parent) for grammar in parser.grammars],
+        "right_branching_label": label,
+    }
+    for name, trees in (("dev", dev), ("test", test)):
+        branching = [right_branching(list(leaves_of(tree)), label) for tree in trees]
+        by_grammar = [
+            parser.parse(list(tree.words()), list(leaves_of(tree)))
+            for tree in shown_progress(trees, name)
+        ]
+        found[name] = {
+            "right_branching": in_figures(zip(trees, branching, strict=True)),
+            "pcfg": in_figures(zip(trees, by_grammar, strict=True))
+            | {"without_tree": by_grammar.count(None)},
+        }
+        if name == "test":
+            found["shown"] = [
+                {
+                    "gold": in_brackets(trees[place]),
+                    "pcfg": in_brackets(of) if (of := by_grammar[place]) else "",
+                }
+                for place in shown(trees)
+            ]
+    return found
+
+
+def shown_progress(trees: Sequence[Tree], what: str) -> Iterator[Tree]:
+    """The trees one after the other; how far it is goes to standard error."""
+    for place, tree in enumerate(trees):
+        yield tree
+        print(f"  {what}: {place + 1} of {len(trees)}", end="\r", file=sys.stderr, flush=True)
+
+
+def measure_run(run_dir: Path, data_dir: Path | None) -> dict[str, Any]:
+    """A trained parser on dev and test: rows that can only be trees, and rows as it writes them."""
+    parser = Parser.load(run_dir)
+    _, dev, test = trees_of(data_dir)
+    found: dict[str, Any] = {
+        "parameters": sum(parameter.numel() for parameter in parser.model.parameters()),
+        "vocabulary": len(parser.vocabulary),
+    }
+    for name, trees in (("dev", dev), ("test", test)):
+        sentences = [list(tree.words()) for tree in trees]
+        written = {
+            "trees_only": parser.rows(sentences, beam_size=BEAM),
+            "free": parser.free_rows(sentences, beam_size=BEAM),
+        }
+        found[name] = {way: scored(parser, rows, trees) for way, rows in written.items()}
+        if name == "test":
+            found["shown"] = [
+                {way: rows[place] for way, rows in written.items()} for place in shown(trees)
+            ]
+    return found
+
+
+def scored(parser: Parser, rows: Sequence[str], trees: Sequence[Tree]) -> dict[str, Any]:
+    """As `in_figures`, and "well_formed": how many rows were trees of their sentence."""
+    both = [parser.read(row, list(leaves_of(tree))) for row, tree in zip(rows, trees, strict=True)]
+    found = in_figures(zip(trees, (tree for tree, _ in both), strict=True))
+    return found | {"well_formed": sum(well for _, well in both)}
+
+
+def measure_widths(run_dir: Path, data_dir: Path | None) -> list[dict[str, float]]:
+    """F1 on dev at several beams, and with the paper's penalty of length."""
+    parser = Parser.load(run_dir)
+    _, dev, _ = trees_of(data_dir)
+    sentences, found = [list(tree.words()) for tree in dev], []
+    for beam_size, alpha in WIDTHS:
+        rows = parser.rows(sentences, beam_size=beam_size, alpha=alpha)
+        f1 = scored(parser, rows, dev)["f1"]
+        found.append({"beam": beam_size, "alpha": alpha, "f1": f1})
+        print(f"beam {beam_size}, alpha {alpha}: {f1}", file=sys.stderr)
+    return found
+
+
+def trees_of(data_dir: Path | None) -> tuple[list[Tree], list[Tree], list[Tree]]:
+    """GUM's trees: train, dev, test."""
+    splits = read_splits(data_dir or get(gum()))
+    return splits["train"][0], splits["valid"][0], splits["test"][0]
+
+
+def sentences_of(texts: Sequence[Path]) -> Iterator[list[str]]:
+    """The words of the sentences, one a line, that become silver."""
+    for text in texts:
+        lines = text.read_text("utf-8").split("\n")
+        if len(lines) > SILVER_LINES:
+            lines = Random(SEED).sample(lines, SILVER_LINES)
+        for line in lines:
+            words = words_of_text(line)
+            if len(words) in SILVER_WORDS:
+                yield words
+
+
+_parser: GrammarParser | None = None  # of this process
+
+
+def _begin(train: Sequence[Tree]) -> None:
+    global _parser
+    _parser = GrammarParser(train)
+
+
+def _silver(words: Sequence[str]) -> str:
+    assert _parser is not None
+    tree = _parser.parse(words)
+    return "" if tree is None else in_brackets(tree)
+
+
+def make_silver(out: Path, texts: Sequence[Path], data_dir: Path | None, jobs: int) -> None:
+    """Parse the sentences of these texts, and write the folder to train on (head of this module).
+
+    Raises:
+        CallError: a text is not there, or `out` holds silver of other texts.
+    """
+    for text in texts:
+        if not text.is_file():
+            raise CallError(f"{text} is not there; expected a text file, one sentence a line")
+    out.mkdir(parents=True, exist_ok=True)
+    begun, stamp = out / "silver.txt", json.dumps([str(text.resolve()) for text in texts])
+    if (out / "texts.json").is_file() and (out / "texts.json").read_text() != stamp:
+        raise CallError(f"{out} holds trees of other texts; give another folder")
+    (out / "texts.json").write_text(stamp)
+    begun.touch()
+    done = begun.read_bytes().count(b"\n")
+    sentences, (train, _, _) = list(sentences_of(texts)), trees_of(data_dir)
+    with begun.open("a", encoding="utf-8") as file:
+        pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(train,))
+        with pool:
+            for tree in pool.map(_silver, sentences[done:], chunksize=16):
+                file.write(tree + "\n")
+                done += 1
+                if done % 100 == 0:
+                    file.flush()
+                    print(f"  {done} of {len(sentences)}", end="\r", file=sys.stderr, flush=True)
+    silver = [line for line in begun.read_text("utf-8").split("\n") if line]
+    own = [in_brackets(tree) for tree in train]
+    (out / "train.ptb").write_text("".join(f"{tree}\n" for tree in [*own * REPEATS, *silver]))
+    for name in ("dev.ptb", "test.ptb"):
+        shutil.copyfile((data_dir or get(gum())) / name, out / name)
+
+
+def load_record() -> dict[str, Any]:
+    """What was measured: "rivals"; "runs": name -> one a seed; "widths"."""
+    return read_record(__file__)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Score parsers of GUM, or make silver trees.")
+    parser.add_argument("what", choices=("rivals", "run", "widths", "silver"))
+    parser.add_argument("rest", nargs="*", help="NAME RUN_DIR..., RUN_DIR, or OUT TEXT...")
+    parser.add_argument("--data-dir", type=Path, help="folder with the trees of GUM")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that make silver trees")
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    if given.what == "silver":
+        out, *texts = map(Path, given.rest)
+        make_silver(out, texts, given.data_dir, given.jobs)
+        return
+    record = load_record() if Path(__file__).with_name("record.json").is_file() else {}
+    for name in ("command", "processor", "torch"):  # of this time, which `write_record` says
+        record.pop(name, None)
+    if given.what == "rivals":
+        record["rivals"] = measure_rivals(given.data_dir)
+    elif given.what == "widths":
+        record["widths"] = measure_widths(Path(given.rest[0]), given.data_dir)
+    else:
+        name, *runs = given.rest
+        found = [measure_run(Path(run), given.data_dir) for run in runs]
+        record.setdefault("runs", {})[name] = found
+    write_record(__file__, record)
