@@ -40,7 +40,7 @@ from annotated_transformer.evidence.ledger.recorded_runs import (
 )
 from annotated_transformer.evidence.ledger.recording import Request, choose_lines, record_run
 from annotated_transformer.evidence.ledger.rescoring import corpus_of, problems_of_scores
-from annotated_transformer.evidence.ledger.rows import Finding, Row, Treatment
+from annotated_transformer.evidence.ledger.rows import Finding, Reason, Row, Treatment
 from annotated_transformer.evidence.ledger.rows_experiments import all_rows
 from annotated_transformer.evidence.ledger.run_page import (
     by_settings,
@@ -108,6 +108,8 @@ def finding() -> Finding:
         (Row(("b",), Treatment.EXACT, finding), "is no fact"),
         (Row(("a", "a"), Treatment.EXACT, finding), "stands in 2 rows"),
         (Row(("a",), Treatment.NOT_DONE), "does not say what it would take"),
+        (Row(("a",), Treatment.NOT_DONE, missing="a year"), "what it would take, or why"),
+        (Row(("a",), Treatment.EXACT, finding, reason=Reason.GPU), "a reason why it is not"),
         (Row(("a",), Treatment.EXACT), "neither a function nor a chapter"),
     ],
 )

@@ -164,8 +164,10 @@ def problems_of_rows(rows: Sequence[Row], facts: Collection[str]) -> list[str]:
     problems += [f"{fact} stands in {n} rows: keep one." for fact, n in counts.items() if n > 1]
     for row in rows:
         name = row.facts[0] if row.facts else "a row without facts"
-        if row.treatment is Treatment.NOT_DONE and not row.missing:
-            problems.append(f"{name} is not done and does not say what it would take.")
+        if row.treatment is Treatment.NOT_DONE and not (row.missing and row.reason):
+            problems.append(f"{name} is not done and does not say what it would take, or why.")
+        if row.treatment is not Treatment.NOT_DONE and row.reason:
+            problems.append(f"{name} is done and has a reason why it is not.")
         if row.treatment is not Treatment.NOT_DONE and not (row.ours or row.chapter):
             problems.append(
                 f"{name} is said to be {row.treatment.value}, and neither a function nor a chapter "

@@ -12,6 +12,7 @@ from annotated_transformer.evidence.ledger.rows import (
     Finding,
     Row,
     Treatment,
+    facts_by_reason,
     facts_by_treatment,
 )
 from annotated_transformer.evidence.ledger.run_page import (
@@ -78,12 +79,19 @@ def make_ledger_page(
 
 
 def _legend(rows: Iterable[Row]) -> str:
-    """Each treatment, how many facts have it, and what it means."""
-    counts = facts_by_treatment(rows)
-    return "\n".join(
-        f"- **{treatment.value}**, {counts[treatment]} facts: {EXPLANATIONS[treatment]}."
+    """Each treatment, how many facts have it, and what it means; why the rest is not done."""
+    rows = list(rows)
+    counts, reasons = facts_by_treatment(rows), facts_by_reason(rows)
+    lines = [
+        f"- **{treatment.value}**, {counts[treatment]} facts: {EXPLANATIONS[treatment]}"
+        + (":" if treatment is Treatment.NOT_DONE else ".")
         for treatment in Treatment
-    )
+    ]
+    why = [
+        f"  - {count} {'fact' if count == 1 else 'facts'}: {reason.value}"
+        for reason, count in reasons.most_common()
+    ]
+    return "\n".join([*lines, ";\n".join(why)]) + "."
 
 
 def _table(

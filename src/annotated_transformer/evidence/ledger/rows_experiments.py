@@ -5,7 +5,7 @@ from annotated_transformer.evidence.ledger import findings_numbers as numbers
 from annotated_transformer.evidence.ledger import findings_study
 from annotated_transformer.evidence.ledger.facts import load_facts, read_paper
 from annotated_transformer.evidence.ledger.measuring import number
-from annotated_transformer.evidence.ledger.rows import Consequence, Row, Treatment
+from annotated_transformer.evidence.ledger.rows import Consequence, Reason, Row, Treatment
 from annotated_transformer.evidence.ledger.rows_model import (
     ABLATIONS,
     ABSTRACT_ROWS,
@@ -22,7 +22,7 @@ from annotated_transformer.evidence.ledger.rows_model import (
 )
 from annotated_transformer.evidence.table3 import TABLE_3, Table3Row
 
-PARSING = "chapter 14 will train a parser on freely usable trees; the paper's are not free"
+PARSING = "its trees, the Wall Street Journal of the Penn Treebank, are not free"
 IN_SMALL = "Training each at the paper's scale; chapter 12 has all of them in small"
 ANOTHER_SCALE = "another size, corpus and score; chapter 12 says what is known of the reason"
 NO_SINGLE_VOCABULARY = (
@@ -38,6 +38,7 @@ TRAINING_ROWS = (
             "s5_1.vocab_en_fr",
         ),
         NOT_DONE,
+        reason=Reason.GPU,
         missing=BASE_COST,
         nearest_runs=True,
     ),
@@ -73,7 +74,12 @@ TRAINING_ROWS = (
     Row(("s5_3.adam",), EXACT, numbers.adam_settings),
     Row(("s5_3.lrate",), EXACT, numbers.schedule_formula),
     Row(("s5_3.warmup",), EXACT, number("s5_3.warmup", lambda: numbers.training_default("warmup"))),
-    Row(("s5_4.three_types",), NOT_DONE, missing="a statement about the text itself"),
+    Row(
+        ("s5_4.three_types",),
+        NOT_DONE,
+        reason=Reason.NO_CLAIM,
+        missing="a statement about the text itself",
+    ),
     Row(("s5_4.residual_dropout",), EXACT, model.residual_dropout),
     Row(("s5_4.embedding_dropout",), EXACT, model.embedding_dropout),
     Row(
@@ -108,14 +114,19 @@ RESULT_ROWS = (
         EXACT,
         number("s6_1.p_drop_big_en_de", lambda: numbers.preset_dropout("big")),
     ),
-    Row(("s6_1.p_drop_big_en_fr",), NOT_DONE, missing=BIG_COST),
+    Row(("s6_1.p_drop_big_en_fr",), NOT_DONE, reason=Reason.GPU, missing=BIG_COST),
     Row(
         ("s6_1.avg_base",),
         EXACT,
         number("s6_1.avg_base", lambda: numbers.training_default("average"), "checkpoints"),
         missing="Ours are an epoch apart, not ten minutes, unless asked otherwise",
     ),
-    Row(("s6_1.avg_big",), NOT_DONE, missing="`average --last 20` does it; no big run yet"),
+    Row(
+        ("s6_1.avg_big",),
+        NOT_DONE,
+        reason=Reason.GPU,
+        missing="`average --last 20` does it; no big run yet",
+    ),
     Row(
         ("s6_1.beam",),
         EXACT,
@@ -142,6 +153,7 @@ RESULT_ROWS = (
     Row(
         ("s6_2.dev_set", "s6_2.ppl_unit"),
         NOT_DONE,
+        reason=Reason.NO_CLAIM,
         missing="our runs state their own data, search and unit: perplexity is per token of the "
         "model's own vocabulary, from the unsmoothed likelihood",
     ),
@@ -166,13 +178,15 @@ RESULT_ROWS = (
         tuple(fact for fact in load_facts() if fact.startswith("s6_3.")),
         NOT_DONE,
         missing=PARSING,
+        reason=Reason.NOT_FREE,
     ),
     Row(
         ("s7.faster",),
         NOT_DONE,
+        reason=Reason.OTHERS,
         missing="chapter 1 times single layers; whole systems of 2017 are not retrained here",
     ),
-    Row(("s7.code",), NOT_DONE, missing="a pointer, not a claim to test"),
+    Row(("s7.code",), NOT_DONE, reason=Reason.NO_CLAIM, missing="a pointer, not a claim to test"),
 )
 
 
@@ -188,6 +202,7 @@ def _table_2_rows() -> tuple[Row, ...]:
                 tuple(cell for cell in cells if cell != f"table_2.{name}.flops"),  # see section 6.1
                 NOT_DONE,
                 missing=costs.get(name, "quoted by the paper from others; we do not retrain it"),
+                reason=Reason.GPU if name in costs else Reason.OTHERS,
                 nearest_runs=name in costs,
             )
         )
@@ -201,7 +216,7 @@ def _table_3_rows(row: Table3Row) -> tuple[Row, ...]:
     cost = f"one training, about {hours:.0f} hours of one P100 by the paper's own figures"
     facts = (f"table_3.{row.preset}.ppl", f"table_3.{row.preset}.bleu")
     if is_big:
-        scores = Row(facts, NOT_DONE, missing=cost)
+        scores = Row(facts, NOT_DONE, missing=cost, reason=Reason.GPU)
     else:
         scores = Row(
             facts,
@@ -231,8 +246,14 @@ TABLE_ROWS = (
         tuple(id for id in PARSER_IDS if "transformer" not in id),
         NOT_DONE,
         missing="quoted by the paper from others; we do not retrain them",
+        reason=Reason.OTHERS,
     ),
-    Row(tuple(id for id in PARSER_IDS if "transformer" in id), NOT_DONE, missing=PARSING),
+    Row(
+        tuple(id for id in PARSER_IDS if "transformer" in id),
+        NOT_DONE,
+        missing=PARSING,
+        reason=Reason.NOT_FREE,
+    ),
 )
 
 # The ledger in the order of the page: heading, rows.

@@ -4,7 +4,7 @@ from annotated_transformer.evidence.ledger import findings_attention as attentio
 from annotated_transformer.evidence.ledger import findings_model as model
 from annotated_transformer.evidence.ledger import findings_numbers as numbers
 from annotated_transformer.evidence.ledger.measuring import base_size, number
-from annotated_transformer.evidence.ledger.rows import Row, Treatment
+from annotated_transformer.evidence.ledger.rows import Reason, Row, Treatment
 
 EXACT, RECOMPUTED = Treatment.EXACT, Treatment.RECOMPUTED
 MEASURED, NOT_DONE = Treatment.MEASURED, Treatment.NOT_DONE
@@ -28,6 +28,7 @@ ABSTRACT_ROWS = (
         ("abstract.bleu_en_de", "s6_1.bleu_big_en_de"),
         NOT_DONE,
         numbers.big_margin,
+        reason=Reason.GPU,
         missing=f"The score itself: {BIG_COST}",
         nearest_runs=True,
     ),
@@ -38,14 +39,21 @@ ABSTRACT_ROWS = (
             "s6_1.bleu_big_en_fr_body",
         ),
         NOT_DONE,
+        reason=Reason.GPU,
         missing=BIG_COST,
     ),
     Row(("abstract.training",), RECOMPUTED, numbers.training_time("big", "days", 86400)),
-    Row(("abstract.parsing",), NOT_DONE, missing="chapter 14, on freely usable trees"),
+    Row(
+        ("abstract.parsing",),
+        NOT_DONE,
+        reason=Reason.NOT_FREE,
+        missing="at the paper's size: its trees are not free",
+    ),
     Row(
         ("s1.twelve_hours",),
         NOT_DONE,
         numbers.training_time("base", "hours", 3600),
+        reason=Reason.GPU,
         because=numbers.TWELVE_HOURS,
         missing=f"The training itself: {BASE_COST}",
     ),
@@ -57,7 +65,12 @@ ABSTRACT_ROWS = (
         "one; none was to be had",
     ),
     Row(("s2.distance",), MEASURED, chapter=WHY_ATTENTION),
-    Row(("s2.first",), NOT_DONE, missing="a claim of priority, which no measurement settles"),
+    Row(
+        ("s2.first",),
+        NOT_DONE,
+        reason=Reason.PRIORITY,
+        missing="a claim of priority, which no measurement settles",
+    ),
 )
 
 MODEL_ROWS = (
