@@ -9,6 +9,7 @@ import torch
 
 from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import LaterConfig, config_from_dict, read_parts
+from annotated_transformer.after.norms import RMSNorm
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit
@@ -229,6 +230,21 @@ def test_every_branch_begins_at_the_square_of_the_gain(changes: dict[str, Any]) 
         torch.testing.assert_close(ours, theirs)
 
 
+def test_dropout_of_weights_and_epsilon_reach_the_parts() -> None:
+    """What the configuration says of the paper's parts holds for those in their place too."""
+    sizes = {"d_model": 16, "d_ff": 16, "num_heads": 2, "num_layers": 1, "dropout": 0.0}
+    lowered = {"positions": "none", "relative_positions": "alibi", "attention_dropout": 0.5}
+    model = build_transformer(LaterConfig(20, **sizes, **lowered))
+    x = torch.randint(3, 20, (2, 9))
+    assert not torch.equal(model(x, x), model(x, x))
+    model.eval()
+    assert torch.equal(model(x, x), model(x, x))
+    normed = LaterConfig(20, **sizes, norm_kind="rms", qk_norm=True, layer_norm_eps=0.25)
+    norms = [part for part in build_transformer(normed).modules() if isinstance(part, RMSNorm)]
+    assert len(norms) == 5 + 2 * 3
+    assert {norm.eps for norm in norms} == {0.25}
+
+
 def test_parts_are_read_as_they_are_written() -> None:
     assert read_parts("") == {}
     assert read_parts("network=swiglu,num_key_value_heads=2,qk_norm=yes,rope_factor=2.5") == {
@@ -272,6 +288,7 @@ def test_parts_are_read_as_they_are_written() -> None:
         ),
         ({"kernel": "linear", "relative_positions": "alibi", "positions": "none"}, "no scores"),
         ({"kernel": "linear", "attention_dropout": 0.1}, "no weights to drop"),
+        ({"kernel": "linear", "relative_positions": "rope", "positions": "none"}, "before elu"),
         ({"num_heads": 5}, "cannot be shared evenly"),
     ],
 )

@@ -96,6 +96,21 @@ def test_a_mixture_chooses_and_weighs_as_mixtral_does(used: int) -> None:
     torch.testing.assert_close(ours.load, counts)
 
 
+def test_a_bias_of_balance_acts_on_the_choice_alone() -> None:
+    """The chosen are those of scores and bias together, weighed by the scores without it."""
+    x, ours = drawn(B, N, D), Experts(D, 10, experts=5, used=2, balance=0.1).double().eval()
+    assert ours.expert_bias is not None
+    ours.expert_bias.data = 3 * drawn(5)
+    for row, found in zip(x.flatten(0, 1), ours(x).flatten(0, 1), strict=True):
+        scores = ours.router.weight @ row
+        chosen = (scores + ours.expert_bias).argsort(descending=True)[:2]
+        shares = scores[chosen].softmax(0)
+        expected = sum(
+            share * ours.networks[int(n)](row) for share, n in zip(shares, chosen, strict=True)
+        )
+        torch.testing.assert_close(found, expected)
+
+
 def test_a_single_expert_is_weighed_as_in_the_switch_transformer() -> None:
     """By the softmax over all: over itself alone its weight is 1, and the router never learns."""
     ours = Experts(D, 40, 4, 1)

@@ -1,5 +1,6 @@
 """Later schedules and optimizers: beside torch's, and in a run."""
 
+import math
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import torch
 from annotated_transformer.after.schedules import LaterSchedule
 from annotated_transformer.cli import main
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.evidence.ablation.plan import load_plan
 from annotated_transformer.training.run_directory import load_run
 from annotated_transformer.training.schedule import LearningRateSchedule
 from annotated_transformer.training.settings import TrainingConfig
@@ -47,7 +49,11 @@ def test_a_plateau_rises_stays_and_falls() -> None:
 def test_every_shape_has_the_papers_peak(peak: float | None, shape: Any, decay: float) -> None:
     papers = LearningRateSchedule(64, WARMUP, peak)
     how = TrainingConfig(steps=1, schedule=shape, decay=decay, warmup=WARMUP, learning_rate=peak)
-    assert build_schedule(how, 64).rate(WARMUP) == pytest.approx(papers.rate(WARMUP))
+    rates = [build_schedule(how, 64).rate(n, (n - 1) / STEPS) for n in range(1, STEPS + 1)]
+    # The cosine has begun to fall when the warm-up ends; the plateau is at the peak for long.
+    begun = (1 + math.cos(math.pi * (WARMUP - 1) / STEPS)) / 2 if shape == "cosine" else 1
+    assert rates[WARMUP - 1] == pytest.approx(papers.rate(WARMUP) * begun)
+    assert max(rates) == pytest.approx(rates[WARMUP - 1])
     same = build_schedule(TrainingConfig(steps=1, warmup=WARMUP, learning_rate=peak), 64)
     assert same == papers
 
@@ -99,6 +105,21 @@ def test_muon_takes_the_layers_matrices_and_adam_the_rest() -> None:
         assert torch.equal(one, other)
 
 
+def test_moments_that_are_loaded_are_those_that_both_go_on_with() -> None:
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig(20, 16, 24, 2, 1))
+    how = TrainingConfig(steps=1, optimizer="muon")
+    ours, other = build_optimizer(model, how), build_optimizer(deepcopy(model), how)
+    for weight in model.parameters():
+        weight.grad = torch.randn_like(weight)
+    update(ours, [*model.parameters()], 0.01, None)
+    other.load_state_dict(ours.state_dict())
+    for part in other.parts:
+        assert part.state is other.state
+        assert all(any(group is one for one in other.param_groups) for group in part.param_groups)
+    assert len(other.state) == len(ours.state)
+
+
 ADAMW = ["--weight-decay", "0.1"]
 
 
@@ -136,3 +157,17 @@ def test_a_run_with_both_goes_on_to_the_same_bits(tmp_path: Path, how: list[str]
 def test_what_cannot_be_meant_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):
         TrainingConfig(steps=1, **changes)
+
+
+@pytest.mark.parametrize("name", ["after_multi30k", "after_grammar"])
+def test_the_plans_say_how_much_rate_a_plateau_adds_up_to(name: str) -> None:
+    plan = load_plan(name)
+    of_base = {field: plan.options[field] for field in ("steps", "warmup", "decay")}
+    (row,) = (row for row in plan.rows if row.name == "plateau")
+    total = {}
+    for shape, change in (("paper", {}), ("plateau", row.change)):
+        schedule = build_schedule(TrainingConfig(**(of_base | change)), 64)
+        steps = of_base["steps"]
+        total[shape] = sum(schedule.rate(n, (n - 1) / steps) for n in range(1, steps + 1))
+    ratio = total["plateau"] / total["paper"]
+    assert f"it adds up to {ratio:.1f} times the base's" in row.says

@@ -107,5 +107,5 @@ class LinearAttention(LaterAttention):
         weights = seen / seen.sum(-1, keepdim=True).clamp(min=1e-9)
         if self.keep_weights:
             self.weights = weights.detach()
-        heads: Tensor = self.dropout(weights) @ value
+        heads: Tensor = weights @ value
         return heads

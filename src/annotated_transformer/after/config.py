@@ -106,7 +106,12 @@ class LaterConfig(TransformerConfig):
         if self.kernel == "linear" and (lowers_scores or self.attention_dropout):
             raise ValueError(
                 'kernel = "linear" has no scores for ALiBi to lower and no weights to drop: '
-                "take other relative_positions, and attention_dropout = 0."
+                "take positions that are added to the embeddings, and attention_dropout = 0."
+            )
+        if self.kernel == "linear" and self.relative_positions == "rope":
+            raise ValueError(
+                'kernel = "linear" with relative_positions = "rope": rotations before elu + 1 '
+                "leave more than the distance; take positions that are added to the embeddings."
             )
         if not 1 <= self.rope_factor < math.inf:  # NaN too
             raise ValueError(

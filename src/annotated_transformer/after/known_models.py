@@ -22,7 +22,6 @@ class KnownModel:
         source: where the sizes are published: a key of the bibliography.
         besides: learned numbers that our configuration does not know, by what they are; below 0
             what it counts and the model lacks.
-        differs: what else it does that no count shows, "" if nothing.
     """
 
     name: str
@@ -31,7 +30,6 @@ class KnownModel:
     context: int | None
     source: str
     besides: Mapping[str, int] = field(default_factory=dict)
-    differs: str = ""
 
     def count_parameters(self) -> int:
         """All that it learns."""
@@ -143,7 +141,6 @@ KNOWN_MODELS = (
         gpt(96, 12_288, 96, 2048),
         2048,
         "brown2020",
-        differs="every other layer sees a window",
     ),
     KnownModel("LLaMA 7B", 2023, llama(32_000, (32, 4096, 32, 11_008)), 2048, "touvron2023llama"),
     KnownModel("Llama 2 70B", 2023, llama(32_000, (80, 8192, 64, 28_672), 8), 4096, "touvron2023"),

@@ -38,9 +38,19 @@ class MuonAndAdam(torch.optim.Optimizer):
         super().__init__(model.parameters(), {})
         # One state and one list of groups: whoever sets a rate or keeps the moments sees both.
         self.param_groups = [group for part in self.parts for group in part.param_groups]
+        self._share()
+        self.param_groups[0]["keeps"] = MEAN  # Muon's group, the first
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """As of any optimizer: both go on with the moments and rates that were loaded."""
+        super().load_state_dict(state_dict)
+        self._share()
+
+    def _share(self) -> None:
+        groups = iter(self.param_groups)
         for part in self.parts:
             part.state = self.state
-        self.param_groups[0]["keeps"] = MEAN  # Muon's group, the first
+            part.param_groups = [next(groups) for _ in part.param_groups]
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Let each take its step, on the same gradients."""

@@ -9,15 +9,17 @@ Shape = Literal["cosine", "plateau"]
 
 @dataclass(frozen=True)
 class LaterSchedule:
-    """A linear warm-up to the peak, and then one of two shapes over the length of the run.
+    """A linear warm-up to the peak, times one of two shapes over the length of the run.
 
-    "cosine" falls along half a wave from the beginning to the end (Loshchilov and Hutter, 2016).
+    "cosine" falls along half a wave from the first step to the last (Loshchilov and Hutter, 2016),
+    during the warm-up too: the highest rate stays below the peak, by more the longer the warm-up.
     "plateau" stays at the peak and falls in a straight line at the end: warm-up, stable, decay (Hu
-    et al., 2024). The end can be decided late, because nothing before it depends on it.
+    et al., 2024, whose fall is exponential). The end can be decided late, because nothing before it
+    depends on it.
 
     Args:
         shape: which of the two.
-        peak: the rate at the end of the warm-up.
+        peak: to which the warm-up rises.
         warmup: steps until then.
         decay: share of the run over which "plateau" falls to zero.
     """
@@ -27,7 +29,7 @@ class LaterSchedule:
     warmup: int
     decay: float
 
-    def rate(self, step: int, progress: float = 0.0) -> float:
+    def rate(self, step: int, progress: float) -> float:
         """The rate of one step.
 
         Args:
