@@ -7,8 +7,9 @@
 
 All take `--data-dir`, the folder of GUM (`data get gum`). `run` puts its trainings into
 `record.json` under NAME. `silver` parses the sentences of text files with the grammar, and writes
-the folder OUT: train.ptb with GUM's own trees four times and the new ones once, dev.ptb and
-test.ptb as they are. Started again it goes on.
+the folder OUT: train.ptb with the new trees once and GUM's own four times, twice alone and twice
+with a neighbour under one root, so that long rows and high numbers of words are seen too; dev.ptb
+and test.ptb as they are. Started again it goes on.
 
 The trainings are those of results/parsing; everything was chosen on dev.
 """
@@ -46,7 +47,6 @@ SHORT = 40  # words of the sentences that older papers score
 SHOWN = 12  # sentences whose trees are kept, to be shown
 OF_WORDS = range(8, 17)  # that they have
 LABELS = ("NP", "VP", "PP", "S", "SBAR", "ADVP", "ADJP", "PRN")
-REPEATS = 4  # of GUM's own trees beside silver ones
 SILVER_WORDS = range(4, 36)  # of a sentence that becomes silver
 SILVER_LINES = 8000  # of each text at most, drawn
 SEED = 0
@@ -241,10 +241,17 @@ def make_silver(out: Path, texts: Sequence[Path], data_dir: Path | None, jobs: i
                     file.flush()
                     print(f"  {done} of {len(sentences)}", end="\r", file=sys.stderr, flush=True)
     silver = [line for line in begun.read_text("utf-8").split("\n") if line]
-    own = [in_brackets(tree) for tree in train]
-    (out / "train.ptb").write_text("".join(f"{tree}\n" for tree in [*own * REPEATS, *silver]))
+    own = [*train, *train, *joined(train), *joined(train[1:])]
+    rows = [*map(in_brackets, own), *silver]
+    (out / "train.ptb").write_text("".join(f"{row}\n" for row in rows), "utf-8")
     for name in ("dev.ptb", "test.ptb"):
         shutil.copyfile((data_dir or get(gum())) / name, out / name)
+
+
+def joined(trees: Sequence[Tree]) -> list[Tree]:
+    """Each two neighbours under one root; the last alone if it has none."""
+    pairs = (trees[first : first + 2] for first in range(0, len(trees), 2))
+    return [Tree("ROOT", tuple(part for tree in two for part in tree.children)) for two in pairs]
 
 
 def load_record() -> dict[str, Any]:
