@@ -78,11 +78,27 @@ def test_a_causal_guess_knows_nothing_of_what_follows() -> None:
     assert torch.equal(families.guesses(model, "causal", changed)[:, :5], guessed[:, :5])
 
 
-def test_articles_are_found_wherever_they_stand() -> None:
+def test_articles_are_found_and_relative_pronouns_are_not() -> None:
     texts = families.Texts(TEXTS.trained, [TRAVELLING_SENTENCE])
-    (row,) = families.articles(texts.encode(texts.asked), texts)
+    (row,) = families.articles(texts.asked, texts)
     words = ["<bos>", *tokens(TRAVELLING_SENTENCE.target)]
-    assert [words[i] for i in row.nonzero()[:, 0]] == ["den", "der", "das"]
+    assert [words[i] for i in row.nonzero()[:, 0]] == ["den", "das"]  # not "der das Buch liest"
+    assert len(row) == len(words) + 1
+
+
+@objectives
+def test_features_are_of_the_words_and_of_the_full_stop(objective: Objective) -> None:
+    model = model_for(objective)
+    at_end = families.features(model, objective, ROWS, last=True)
+    mean = families.features(model, objective, ROWS)
+    for n, row in enumerate(ROWS):
+        words = row[row != families.PAD][None]  # bos, words, eos
+        assert TEXTS.words[words[0, -2]] == "."
+        with torch.no_grad():
+            mask = families.mask_of(objective, words)
+            hidden = model.encoder(model.source_embedding(words), mask)[0]
+        torch.testing.assert_close(at_end[n], hidden[-2])
+        torch.testing.assert_close(mean[n], hidden[1:-1].mean(0))
 
 
 def test_the_probe_finds_what_is_there_and_nothing_else() -> None:
@@ -99,11 +115,11 @@ def test_what_is_written_has_words_and_an_end(objective: Objective) -> None:
     assert all(len(row) <= families.LONGEST for row in written)
 
 
-def test_triples_of_the_text_are_known_and_others_not() -> None:
+def test_pairs_of_the_text_are_known_and_others_not() -> None:
     rows = TEXTS.encode(TEXTS.trained[:10]).tolist()
     sentences = [row[1 : row.index(families.EOS)] for row in rows]
-    assert families.known_triples(sentences, TEXTS) == 1
-    assert families.known_triples([row[::-1] for row in sentences], TEXTS) == 0
+    assert families.known_pairs(sentences, TEXTS) == 1
+    assert families.known_pairs([row[::-1] for row in sentences], TEXTS) == 0
 
 
 def test_the_record_is_of_these_objectives_and_seeds() -> None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, Literal, get_args
 
 import torch
@@ -146,20 +146,33 @@ def guesses(model: OneStack, objective: Objective, rows: Tensor) -> Tensor:
     return guessed
 
 
-def articles(rows: Tensor, texts: Texts) -> Tensor:
-    """Where a definite article stands: the gender of what follows decides which; bool (rows, n)."""
-    return torch.isin(rows, torch.tensor([texts.numbers[word] for word in ARTICLES]))
+def articles(some: Sequence[GrammarPair], texts: Texts) -> Tensor:
+    """Where a definite article stands; bool (sentences, n) as `Texts.encode` has them.
+
+    The gender of what follows decides which it is. The same words as relative pronouns, whose noun
+    stands before them, are told from it by the English word that they translate.
+    """
+    found = torch.zeros_like(texts.encode(some), dtype=torch.bool)
+    for row, pair in enumerate(some):
+        english, german = tokens(pair.source), tokens(pair.target)
+        for i, j in pair.alignment:
+            if german[j] in ARTICLES and english[i].lower() == "the":
+                found[row, 1 + j] = True  # behind bos
+    return found
 
 
 @torch.no_grad()
 def features(model: OneStack, objective: Objective, rows: Tensor, last: bool = False) -> Tensor:
-    """What the stack makes of a sentence: the mean over its places, or what stands at its end."""
+    """What the stack makes of a sentence: the mean over its words, or what stands at the full stop.
+
+    That is the last place at which each of the three was trained to say something.
+    """
     mask = mask_of(objective, rows)
     hidden = model.encoder(model.source_embedding(rows), mask)  # (rows, n, d_model)
-    real = (rows != PAD)[..., None]
+    words = (rows > HIDDEN)[..., None]
     if last:
-        return hidden[torch.arange(len(rows)), real[..., 0].sum(1) - 1]
-    return (hidden * real).sum(1) / real.sum(1)
+        return hidden[torch.arange(len(rows)), words[..., 0].sum(1)]  # bos stands before them
+    return (hidden * words).sum(1) / words.sum(1)
 
 
 def probe(x: Tensor, y: Tensor, trained: int = LABELLED) -> float:
@@ -199,17 +212,11 @@ def write(model: OneStack, objective: Objective, texts: Texts, seed: int) -> lis
     return [row[: row.index(EOS)] if EOS in row else row for row in sentences]
 
 
-def known_triples(written: Sequence[Sequence[int]], texts: Texts) -> float:
-    """The share of sentences of which every three neighbours stand somewhere in the text."""
-    seen = {
-        triple
-        for row in texts.encode(texts.trained).tolist()
-        for triple in zip(row, row[1:], row[2:], strict=False)
-    }
+def known_pairs(written: Sequence[Sequence[int]], texts: Texts) -> float:
+    """The share of sentences of which every two neighbours stand somewhere in the text."""
+    seen = {two for row in texts.encode(texts.trained).tolist() for two in pairwise(row)}
     told = [[BOS, *row, EOS] for row in written]
-    return sum(
-        all(triple in seen for triple in zip(row, row[1:], row[2:], strict=False)) for row in told
-    ) / len(told)
+    return sum(all(two in seen for two in pairwise(row)) for row in told) / len(told)
 
 
 def ask(model: OneStack, objective: Objective, texts: Texts, seed: int) -> dict[str, float]:
@@ -217,15 +224,15 @@ def ask(model: OneStack, objective: Objective, texts: Texts, seed: int) -> dict[
     asked = texts.asked[LABELLED:]
     rows = texts.encode(asked)
     right = guesses(model, objective, rows) == rows
-    of_nouns = articles(rows, texts)
+    of_nouns = articles(asked, texts)
     labels = torch.tensor([TAG in pair.tags for pair in texts.asked])
     every = texts.encode(texts.asked)
     found = {
         "any word": right[rows > HIDDEN].double().mean().item(),
         "an article": right[of_nouns].double().mean().item(),
         "probe of the mean": probe(features(model, objective, every), labels),
-        "probe of the end": probe(features(model, objective, every, last=True), labels),
-        "written": known_triples(write(model, objective, texts, seed), texts),
+        "probe of the full stop": probe(features(model, objective, every, last=True), labels),
+        "written": known_pairs(write(model, objective, texts, seed), texts),
     }
     return {name: round(share, 4) for name, share in found.items()}
 
@@ -246,10 +253,12 @@ def measure(seeds: Sequence[int] = SEEDS, steps: int = STEPS) -> dict[str, Any]:
         untrained = build("masked", len(texts.words)).eval()
     bag = torch.zeros(len(every), len(texts.words)).scatter_(1, every, 1.0)
     inverted = labels[LABELLED:].double().mean().item()
+    true = [[word for word in row if word > HIDDEN] for row in every[LABELLED:].tolist()]
     besides = {
         "always the more frequent label": max(inverted, 1 - inverted),
         "probe of the words alone": probe(bag, labels),
         "probe of an untrained stack": probe(features(untrained, "masked", every), labels),
+        "written, if it were true text": known_pairs(true, texts),
     }
     return {**found, "besides": {name: round(share, 4) for name, share in besides.items()}}
 
