@@ -17,6 +17,7 @@ from annotated_transformer.data.trees import (
 )
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.brackets import brackets, count_brackets, score_brackets
+from drawn_trees import TREES
 
 EVALB = json.loads((Path(__file__).parent / "evalb_cases.json").read_text("utf-8"))
 
@@ -54,19 +55,6 @@ def test_other_words_and_another_number_of_trees_are_refused() -> None:
         count_brackets(one, other)
     with pytest.raises(CallError, match="1 trees were given for 2"):
         score_brackets([one, one], [one])
-
-
-LABELS = st.sampled_from(["S", "NP", "VP", "PP", "ADVP"])
-TAGS = st.builds(lambda tag, word: Tree(tag, (word,)), st.sampled_from(["NN", "."]), st.just("w"))
-TREES = st.recursive(
-    st.builds(lambda label, tag: Tree(label, (tag,)), LABELS, TAGS),
-    lambda inner: st.builds(
-        lambda label, parts: Tree(label, tuple(parts)),
-        LABELS,
-        st.lists(st.one_of(inner, TAGS), min_size=1, max_size=4),
-    ),
-    max_leaves=12,
-)
 
 
 @given(TREES)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from annotated_transformer.data.trees import Tree, in_brackets, leaves_of, parse
 from annotated_transformer.experiments.parsing.pcfg import Grammar, binary, tagged, tree_of
+from drawn_trees import TREES as DRAWN
 
 NLTK = json.loads((Path(__file__).parent / "nltk_pcfg.json").read_text("utf-8"))
 TREES = [parse(tree) for tree in NLTK["trees"]]
@@ -35,20 +36,7 @@ def test_best_trees_and_their_probabilities_are_nltks(case) -> None:
         assert in_brackets(tree_of(found[0], tagged(found[0], words))) == one["tree"]
 
 
-LABELS = st.sampled_from(["S", "NP", "VP", "PP"])
-TAGS = st.builds(lambda tag: Tree(tag, ("w",)), st.sampled_from(["NN", "VB", "."]))
-SOME = st.recursive(
-    st.builds(lambda label, tag: Tree(label, (tag,)), LABELS, TAGS),
-    lambda inner: st.builds(
-        lambda label, parts: Tree(label, tuple(parts)),
-        LABELS,
-        st.lists(st.one_of(inner, TAGS), min_size=1, max_size=5),
-    ),
-    max_leaves=12,
-)
-
-
-@given(SOME, st.integers(0, 3), st.integers(0, 1))
+@given(DRAWN, st.integers(0, 3), st.integers(0, 1))
 def test_a_binary_tree_is_its_tree(tree: Tree, siblings: int, parents: int) -> None:
     node, leaves = binary(tree, siblings, parents), list(leaves_of(tree))
     assert tree_of(node, leaves) == tree

@@ -19,7 +19,7 @@ class Reason(Enum):
     """Why a fact is not settled here. The value is what the page says."""
 
     GPU = "WMT 2014 and a GPU for as long as the paper trained: money, not knowledge"
-    OTHERS = "results of other systems, which the paper quotes and nobody retrains"
+    OTHERS = "results of other systems, which the paper quotes and we do not train again"
     NOT_FREE = "the Penn Treebank, which is not free"
     PRIORITY = "a claim to be the first, which no measurement settles"
     NO_CLAIM = "about the text or the protocol itself, so that there is nothing to test"

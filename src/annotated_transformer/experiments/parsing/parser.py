@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -41,9 +42,14 @@ class Parser:
         model, vocabulary, config = load_run(run_dir)
         return cls(model, vocabulary, config.data["target"])
 
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """What its vocabulary holds."""
+        return frozenset(self.vocabulary.tokenizer.get_vocab())
+
     def signs(self, words: Sequence[str]) -> list[str]:
         """A sentence as the model reads it."""
-        return signs_of(words, self.vocabulary.tokenizer.get_vocab())
+        return signs_of(words, self.known)
 
     def in_row(self, words: Sequence[str]) -> list[str]:
         """What stands for its words in a row; <unk> for what no row of its training had."""

@@ -1,11 +1,12 @@
 """What a parser has to beat: a tree that needs no model, and a grammar read off the same trees."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from annotated_transformer.data.signs import known_words, signs_of
 from annotated_transformer.data.trees import Tree
-from annotated_transformer.evaluation.brackets import LEFT_OUT
-from annotated_transformer.experiments.parsing.pcfg import Grammar, Node, tagged, tree_of
+from annotated_transformer.evaluation.brackets import LEFT_OUT, brackets
+from annotated_transformer.experiments.parsing.pcfg import Grammar, tagged, tree_of
 
 
 def right_branching(leaves: Sequence[Tree], label: str) -> Tree:
@@ -38,30 +39,26 @@ class GrammarParser:
             Grammar(trees, signs, siblings=1, parents=0),
         )
 
-    def best(self, words: Sequence[str]) -> Node | None:
-        """The best tree of a sentence; None if neither grammar has one."""
+    def parse(self, words: Sequence[str], leaves: Sequence[Tree] | None = None) -> Tree | None:
+        """The best tree of a sentence; None if neither grammar has one.
+
+        Args:
+            words: of the sentence.
+            leaves: what the tree stands on; the words under the tags that the grammar finds if
+                None.
+        """
         signs = signs_of(words, self.known)
         for grammar in self.grammars:
             if found := grammar.best(signs):
-                return found[0]
+                node, _ = found
+                tree = tree_of(node, tagged(node, words) if leaves is None else leaves)
+                return tree if tree.label == "ROOT" else Tree("ROOT", (tree,))
         return None
-
-    def parse(self, words: Sequence[str], leaves: Sequence[Tree] | None = None) -> Tree | None:
-        """The best tree of a sentence, above these leaves, or above tags that the grammar finds."""
-        node = self.best(words)
-        if node is None:
-            return None
-        tree = tree_of(node, tagged(node, words) if leaves is None else leaves)
-        return tree if tree.label == "ROOT" else Tree("ROOT", (tree,))
 
 
 def most_frequent_label(trees: Iterable[Tree]) -> str:
-    """Of the phrases of a treebank, ROOT left out."""
-    counts: dict[str, int] = {}
-    to_see = list(trees)
-    while to_see:
-        tree = to_see.pop()
-        if not tree.is_tag:
-            counts[tree.category] = counts.get(tree.category, 0) + (tree.category != "ROOT")
-            to_see += [child for child in tree.children if isinstance(child, Tree)]
-    return max(counts, key=lambda label: counts[label])
+    """Of the brackets of a treebank that are counted."""
+    [(label, _)] = Counter(
+        label for tree in trees for label, _, _ in brackets(tree)[0]
+    ).most_common(1)
+    return label

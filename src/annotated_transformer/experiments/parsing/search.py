@@ -69,10 +69,7 @@ class TreesOnly:
         self.any_word = torch.tensor(sorted(set(ids.values()) - no_words))
         self.opening = torch.tensor(sorted(set(self.closing_of) - {self.root}))
         self.searching = list(range(len(words)))  # sentences
-        bos = (vocabulary.bos_id,)
-        self.begun: dict[tuple[int, tuple[int, ...]], Begun | None] = {
-            (sentence, bos): Begun() for sentence in self.searching
-        }
+        self.begun: dict[tuple[int, tuple[int, ...]], Begun | None] = {}  # as of the last step
 
     def next_logits(self, prefixes: Tensor) -> Tensor:
         """prefixes: (live, beam, length), bos first. Returns (live, beam, vocab)."""
@@ -85,8 +82,10 @@ class TreesOnly:
             sentence = self.searching[row]
             for place, prefix in enumerate(map(tuple, rows)):
                 past = self.begun.get((sentence, prefix[:-1]))
-                here = past and self._after(past, prefix[-1], sentence)
-                here = Begun() if len(prefix) == 1 else here
+                if len(prefix) == 1:  # bos
+                    here: Begun | None = Begun()
+                else:
+                    here = None if past is None else self._after(past, prefix[-1], sentence)
                 begun[sentence, prefix] = here
                 left = self.limits[sentence] - len(prefix) + 1
                 self._allow(allowed[row, place], here, sentence, left)

@@ -11,7 +11,7 @@ the folder OUT: train.ptb with the new trees once and GUM's own four times, twic
 with a neighbour under one root, so that long rows and high numbers of words are seen too; dev.ptb
 and test.ptb as they are. Started again it goes on.
 
-The trainings are those of results/parsing; everything was chosen on dev.
+What is chosen, is chosen on dev.
 """
 
 import argparse
@@ -115,7 +115,7 @@ def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
         branching = [right_branching(list(leaves_of(tree)), label) for tree in trees]
         by_grammar = [
             parser.parse(list(tree.words()), list(leaves_of(tree)))
-            for tree in shown_progress(trees, name)
+            for tree in with_progress(trees, name)
         ]
         found[name] = {
             "right_branching": in_figures(zip(trees, branching, strict=True)),
@@ -133,7 +133,7 @@ def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
     return found
 
 
-def shown_progress(trees: Sequence[Tree], what: str) -> Iterator[Tree]:
+def with_progress(trees: Sequence[Tree], what: str) -> Iterator[Tree]:
     """The trees one after the other; how far it is goes to standard error."""
     for place, tree in enumerate(trees):
         yield tree
@@ -228,8 +228,9 @@ def make_silver(out: Path, texts: Sequence[Path], data_dir: Path | None, jobs: i
     if (out / "texts.json").is_file() and (out / "texts.json").read_text() != stamp:
         raise CallError(f"{out} holds trees of other texts; give another folder")
     (out / "texts.json").write_text(stamp)
-    begun.touch()
-    done = begun.read_bytes().count(b"\n")
+    written = begun.read_bytes() if begun.is_file() else b""
+    begun.write_bytes(written[: written.rfind(b"\n") + 1])  # a line that was cut off is made anew
+    done = written.count(b"\n")
     sentences, (train, _, _) = list(sentences_of(texts)), trees_of(data_dir)
     with begun.open("a", encoding="utf-8") as file:
         pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(train,))
