@@ -168,27 +168,27 @@ class Grammar:
         """
         n = len(signs)
         chart = np.full((n, n + 1, len(self.symbols)), -np.inf, dtype=np.float32)
+        # Of each span what it is worth as the left and as the right half of each pair of symbols.
+        lefts = np.empty((n, n + 1, len(self.left)), dtype=np.float32)
+        rights = np.empty_like(lefts)
         for place, sign in enumerate(signs):
             for symbol, chance in self.of_word.get(sign) or self.of_rare:
                 chart[place, place + 1, symbol] = chance
-        for width in range(2, n + 1):
+        for width in range(1, n + 1):
             for first in range(n - width + 1):
                 end = first + width
-                best = self._pairs(chart, first, first + 1, end)
-                for split in range(first + 2, end):
-                    np.maximum(best, self._pairs(chart, first, split, end), out=best)
-                chances = best[self.pair] + self.chance  # (rules,)
-                if len(chances):
-                    chart[first, end, self.parents] = np.maximum.reduceat(chances, self.starts)
+                if width > 1:
+                    best = lefts[first, first + 1] + rights[first + 1, end]  # (pairs,)
+                    for split in range(first + 2, end):
+                        np.maximum(best, lefts[first, split] + rights[split, end], out=best)
+                    chances = best[self.pair] + self.chance  # (rules,)
+                    if len(chances):
+                        chart[first, end, self.parents] = np.maximum.reduceat(chances, self.starts)
+                lefts[first, end] = chart[first, end].take(self.left)
+                rights[first, end] = chart[first, end].take(self.right)
         whole = chart[0, n] + self.root  # (symbols,)
         top = int(whole.argmax())
         return (self._read(chart, 0, n, top), float(whole[top])) if whole[top] > -np.inf else None
-
-    def _pairs(
-        self, chart: NDArray[np.float32], first: int, split: int, end: int
-    ) -> NDArray[np.float32]:
-        """Of each pair of symbols the log-probability side by side here: (pairs,)."""
-        return chart[first, split].take(self.left) + chart[split, end].take(self.right)
 
     def _read(self, chart: NDArray[np.float32], first: int, end: int, symbol: int) -> Node:
         """The tree that gave a place of the chart its log-probability."""
@@ -197,12 +197,17 @@ class Grammar:
         rules = slice(*np.searchsorted(self.parent, [symbol, symbol + 1]))
         pair, chance = self.pair[rules], self.chance[rules]
         splits = range(first + 1, end)
-        found = [self._pairs(chart, first, split, end)[pair] + chance for split in splits]
+        left, right = self.left[pair], self.right[pair]
+        found = [
+            chart[first, split, left] + chart[split, end, right] + chance for split in splits
+        ]
         at, rule = divmod(int(np.argmax(found)), len(pair))
-        left, right = int(self.left[pair[rule]]), int(self.right[pair[rule]])
         return Node(
             self.symbols[symbol],
-            (self._read(chart, first, splits[at], left), self._read(chart, splits[at], end, right)),
+            (
+                self._read(chart, first, splits[at], int(left[rule])),
+                self._read(chart, splits[at], end, int(right[rule])),
+            ),
         )
 
 
