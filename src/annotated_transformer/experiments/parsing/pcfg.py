@@ -198,9 +198,7 @@ class Grammar:
         pair, chance = self.pair[rules], self.chance[rules]
         splits = range(first + 1, end)
         left, right = self.left[pair], self.right[pair]
-        found = [
-            chart[first, split, left] + chart[split, end, right] + chance for split in splits
-        ]
+        found = [chart[first, split, left] + chart[split, end, right] + chance for split in splits]
         at, rule = divmod(int(np.argmax(found)), len(pair))
         return Node(
             self.symbols[symbol],
