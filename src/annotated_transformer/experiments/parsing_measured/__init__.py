@@ -1,6 +1,7 @@
 """Parsers of GUM trained and scored, recorded for chapter 14.
 
     python -m annotated_transformer.experiments.parsing_measured rivals            without a network
+    python -m annotated_transformer.experiments.parsing_measured curve             from fewer trees
     python -m annotated_transformer.experiments.parsing_measured run NAME RUN_DIR...  each training
     python -m annotated_transformer.experiments.parsing_measured widths RUN_DIR    on dev alone
     python -m annotated_transformer.experiments.parsing_measured silver OUT TEXT...
@@ -42,7 +43,8 @@ from annotated_transformer.experiments.parsing.rivals import (
 from annotated_transformer.experiments.records import read_record, write_record
 
 BEAM = 4
-WIDTHS = ((1, 0.0), (2, 0.0), (4, 0.0), (8, 0.0), (21, 0.0), (21, 0.3))  # beam, alpha
+WIDTHS = ((1, 0.0), (2, 0.0), (4, 0.0), (8, 0.0), (21, 0.3))  # beam, alpha; the last the paper's
+EVERY = (2, 4)  # of the trees one in so many, for the curve
 SHORT = 40  # words of the sentences that older papers score
 SHOWN = 12  # sentences whose trees are kept, to be shown
 OF_WORDS = range(8, 17)  # that they have
@@ -57,8 +59,8 @@ def in_figures(pairs: Iterable[tuple[Tree, Tree | None]]) -> dict[str, Any]:
 
     Returns:
         "f1", "recall", "precision": of all, in percent; "f1_short": of sentences of up to 40 words;
-        "complete": percentage of trees that are right as a whole; "counts": of each sentence its
-        brackets matched, right and found; "labels": label -> the same three over all sentences.
+        "complete": percentage of trees that are right as a whole; "labels": label -> brackets
+        matched, right and found.
     """
     pairs = list(pairs)
     counted = [count_brackets(gold, found) for gold, found in pairs]
@@ -74,8 +76,16 @@ def in_figures(pairs: Iterable[tuple[Tree, Tree | None]]) -> dict[str, Any]:
         "precision": round(total.precision, 2),
         "f1_short": round(sum(short, BracketCounts()).f1, 2),
         "complete": round(100 * total.complete / total.sentences, 1),
-        "counts": [[counts.matched, counts.gold, counts.found] for counts in counted],
         "labels": by_label(pairs),
+    }
+
+
+def by_sentence(pairs: Iterable[tuple[Tree, Tree | None]]) -> dict[str, list[int]]:
+    """Of each sentence how many brackets are matched and how many were found."""
+    counted = [count_brackets(gold, found) for gold, found in pairs]
+    return {
+        "matched": [counts.matched for counts in counted],
+        "found": [counts.found for counts in counted],
     }
 
 
@@ -113,23 +123,43 @@ def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
     }
     for name, trees in (("dev", dev), ("test", test)):
         branching = [right_branching(list(leaves_of(tree)), label) for tree in trees]
-        by_grammar = [
-            parser.parse(list(tree.words()), list(leaves_of(tree)))
-            for tree in with_progress(trees, name)
-        ]
+        by_grammar = parsed(parser, trees, name)
         found[name] = {
             "right_branching": in_figures(zip(trees, branching, strict=True)),
             "pcfg": in_figures(zip(trees, by_grammar, strict=True))
             | {"without_tree": by_grammar.count(None)},
         }
-        if name == "test":
-            found["shown"] = [
-                {
-                    "gold": in_brackets(trees[place]),
-                    "pcfg": in_brackets(of) if (of := by_grammar[place]) else "",
-                }
-                for place in shown(trees)
-            ]
+    # What is left is of test.
+    found["test"]["pcfg"] |= by_sentence(zip(test, by_grammar, strict=True))
+    found["test"]["right_branching"] |= by_sentence(zip(test, branching, strict=True))
+    found["test"]["gold"] = [len(brackets(tree)[0]) for tree in test]
+    found["test"]["words"] = [len(list(tree.words())) for tree in test]
+    found["shown"] = [
+        {
+            "gold": in_brackets(test[place]),
+            "pcfg": in_brackets(of) if (of := by_grammar[place]) else "",
+        }
+        for place in shown(test)
+    ]
+    return found
+
+
+def parsed(parser: GrammarParser, trees: Sequence[Tree], what: str) -> list[Tree | None]:
+    """What a grammar makes of the sentences of these trees."""
+    return [
+        parser.parse(list(tree.words()), list(leaves_of(tree)))
+        for tree in with_progress(trees, what)
+    ]
+
+
+def measure_curve(data_dir: Path | None) -> dict[str, float]:
+    """How many trees -> F1 on dev of the grammar read off them, one in `EVERY` of the treebank."""
+    train, dev, _ = trees_of(data_dir)
+    found = {}
+    for every in EVERY:
+        some = train[::every]
+        guessed = parsed(GrammarParser(some), dev, f"from {len(some)} trees")
+        found[str(len(some))] = in_figures(zip(dev, guessed, strict=True))["f1"]
     return found
 
 
@@ -155,18 +185,25 @@ def measure_run(run_dir: Path, data_dir: Path | None) -> dict[str, Any]:
             "free": parser.free_rows(sentences, beam_size=BEAM),
         }
         found[name] = {way: scored(parser, rows, trees) for way, rows in written.items()}
-        if name == "test":
-            found["shown"] = [
-                {way: rows[place] for way, rows in written.items()} for place in shown(trees)
-            ]
+    # What is left is of test.
+    read, _ = read_rows(parser, written["trees_only"], test)
+    found["test"]["trees_only"] |= by_sentence(zip(test, read, strict=True))
+    found["shown"] = [{way: rows[place] for way, rows in written.items()} for place in shown(test)]
     return found
+
+
+def read_rows(
+    parser: Parser, rows: Sequence[str], trees: Sequence[Tree]
+) -> tuple[list[Tree], list[bool]]:
+    """The trees of rows above the words of these trees, and whether each was one."""
+    both = [parser.read(row, list(leaves_of(tree))) for row, tree in zip(rows, trees, strict=True)]
+    return [tree for tree, _ in both], [well for _, well in both]
 
 
 def scored(parser: Parser, rows: Sequence[str], trees: Sequence[Tree]) -> dict[str, Any]:
     """As `in_figures`, and "well_formed": how many rows were trees of their sentence."""
-    both = [parser.read(row, list(leaves_of(tree))) for row, tree in zip(rows, trees, strict=True)]
-    found = in_figures(zip(trees, (tree for tree, _ in both), strict=True))
-    return found | {"well_formed": sum(well for _, well in both)}
+    read, well = read_rows(parser, rows, trees)
+    return in_figures(zip(trees, read, strict=True)) | {"well_formed": sum(well)}
 
 
 def measure_widths(run_dir: Path, data_dir: Path | None) -> list[dict[str, float]]:
@@ -256,14 +293,14 @@ def joined(trees: Sequence[Tree]) -> list[Tree]:
 
 
 def load_record() -> dict[str, Any]:
-    """What was measured: "rivals"; "runs": name -> one a seed; "widths"."""
+    """What was measured: "rivals"; "curve"; "runs": name -> one a seed; "widths"."""
     return read_record(__file__)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(description="Score parsers of GUM, or make silver trees.")
-    parser.add_argument("what", choices=("rivals", "run", "widths", "silver"))
+    parser.add_argument("what", choices=("rivals", "curve", "run", "widths", "silver"))
     parser.add_argument("rest", nargs="*", help="NAME RUN_DIR..., RUN_DIR, or OUT TEXT...")
     parser.add_argument("--data-dir", type=Path, help="folder with the trees of GUM")
     parser.add_argument("--jobs", type=int, default=1, help="processes that make silver trees")
@@ -278,6 +315,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         record.pop(name, None)
     if given.what == "rivals":
         record["rivals"] = measure_rivals(given.data_dir)
+    elif given.what == "curve":
+        record["curve"] = measure_curve(given.data_dir)
     elif given.what == "widths":
         record["widths"] = measure_widths(Path(given.rest[0]), given.data_dir)
     else:
