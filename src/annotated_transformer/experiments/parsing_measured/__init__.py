@@ -103,9 +103,9 @@ def by_label(pairs: Sequence[tuple[Tree, Tree | None]]) -> dict[str, list[int]]:
 
 
 def shown(trees: Sequence[Tree]) -> list[int]:
-    """Which trees are kept to be shown: the first of suitable length."""
+    """Which trees are kept to be shown: some of suitable length from all over the split."""
     fit = [place for place, tree in enumerate(trees) if len(list(tree.words())) in OF_WORDS]
-    return fit[:SHOWN]
+    return fit[:: max(1, len(fit) // SHOWN)][:SHOWN]
 
 
 def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
