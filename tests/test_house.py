@@ -23,6 +23,7 @@ import lock
 from annotated_transformer import __version__
 from annotated_transformer.cli import build_parser
 from annotated_transformer.figures.style import PALETTE
+from annotated_transformer.shipped import PARSER
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "annotated_transformer"
@@ -236,10 +237,10 @@ def test_no_tracked_file_names_a_machine() -> None:
             assert not found, f"{path.relative_to(ROOT)} names {found[0]!r}"
 
 
-def test_one_tracked_file_is_large() -> None:
-    """NumPy for the pages' Python: no registry has it."""
-    large = [path for path in tracked_files() if path.stat().st_size > 2_000_000]
-    assert large == [front_end.numpy_wheel()]
+def test_two_tracked_files_are_large() -> None:
+    """NumPy for the pages' Python, which no registry has, and the parser that the package ships."""
+    large = {path for path in tracked_files() if path.stat().st_size > 2_000_000}
+    assert large == {front_end.numpy_wheel(), PARSER / "model.safetensors"}
 
 
 def test_the_pages_say_whose_their_libraries_are() -> None:

@@ -35,7 +35,7 @@ from annotated_transformer.exercises.exercise import (
     Report,
     call,
 )
-from annotated_transformer.exercises.grader.compare import Tolerance, same
+from annotated_transformer.exercises.grader.compare import Tolerance, same, structure_problem
 from annotated_transformer.exercises.grader.grading import grade_exercise
 from annotated_transformer.exercises.grader.running import run_once
 from annotated_transformer.exercises.grader.values import (
@@ -517,6 +517,7 @@ trees = st.recursive(
         st.lists(inner, max_size=4),
         st.lists(inner, max_size=4).map(tuple),
         st.dictionaries(st.text(max_size=5), inner, max_size=4),
+        st.sets(st.text(max_size=5), max_size=4),
     ),
     max_leaves=20,
 )
@@ -570,6 +571,15 @@ def test_the_dictionaries_of_the_standard_library_come_back_as_dictionaries() ->
         pass
 
     assert to_plain(Lying(a=1)) == Foreign("Lying")
+
+
+def test_a_set_comes_back_as_a_set() -> None:
+    assert to_plain(frozenset({1, "a", (2, "b")})) == {1, "a", (2, "b")}
+    assert unpack(pack({"a", "b"})) == {"a", "b"}
+    kept, added = to_plain({"a"}), to_plain({"a", "b"})
+    assert not same(kept, added, Tolerance())
+    assert structure_problem(kept, added) is None
+    assert structure_problem(kept, ["a"]) == "expected a set of 1, got a list of 1"
 
 
 def test_what_is_no_plain_value_comes_back_as_its_class() -> None:

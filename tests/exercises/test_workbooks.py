@@ -156,17 +156,17 @@ def test_a_topic_says_which_of_its_chapters_are_still_to_come(
 
     notebooks = tmp_path / "notebooks"
     monkeypatch.setattr(topics, "NOTEBOOKS", notebooks)
-    assert said() == ["Chapter 4.", "Chapters 12 and 13.", "Chapters 13 and 15."]  # an install
+    assert said() == ["Chapter 4.", "Chapters 12 and 13.", "Chapters 13, 14 and 15."]  # an install
     notebooks.mkdir()
     assert said() == [
         "Chapter 4, still to come.",
         "Chapters 12 and 13, still to come.",
-        "Chapters 13 and 15, still to come.",
+        "Chapters 13, 14 and 15, still to come.",
     ]
     (notebooks / "13_complexity.ipynb").touch()
     assert said()[1:] == [
         "Chapter 13; chapter 12 still to come.",
-        "Chapter 13; chapter 15 still to come.",
+        "Chapter 13; chapters 14 and 15 still to come.",
     ]
 
 

@@ -51,7 +51,7 @@ def test_there_are_sixty_and_each_skill_has_four() -> None:
 
 def test_a_chapter_has_one_box() -> None:
     boxes = [question.box for question in QUESTIONS if question.box]
-    assert len({*boxes}) == len(boxes) == 16
+    assert len({*boxes}) == len(boxes) == 17
 
 
 def test_no_question_is_there_twice() -> None:

@@ -7,8 +7,11 @@ import pytest
 import torch
 
 from annotated_transformer.data import TRAVELLING_SENTENCE, generate_corpus
+from annotated_transformer.data.trees import parse
 from annotated_transformer.evaluation.translation import translate_sentences
-from annotated_transformer.shipped import FOLDER, load_shipped, load_vocabulary
+from annotated_transformer.experiments import parsing_measured
+from annotated_transformer.experiments.parsing.parser import Parser
+from annotated_transformer.shipped import FOLDER, PARSER, load_shipped, load_vocabulary
 
 RECORD = Path(__file__).resolve().parents[2] / "results" / "grammar_shipped"
 
@@ -49,3 +52,10 @@ def test_each_call_gives_a_model_of_its_own() -> None:
         first.projection.weight.zero_()
     second, _ = load_shipped()
     assert second.projection.weight.abs().sum() > 0
+
+
+def test_the_parser_writes_the_recorded_rows_with_weights_of_16_bits() -> None:
+    record = parsing_measured.load_record()
+    gold = [parse(shown["gold"]) for shown in record["rivals"]["shown"]]
+    rows = Parser.load(PARSER).rows([list(tree.words()) for tree in gold])
+    assert rows == [shown["trees_only"] for shown in record["runs"]["silver"][0]["shown"]]

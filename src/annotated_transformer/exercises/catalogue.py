@@ -22,10 +22,12 @@ CHAPTER_OF = {  # the topic, the first part of an id, and the notebook that its 
     "decoding": "09_decoding",
     "inside": "11_inside_the_model",
     "ablations": "12_ablations",
+    "parsing": "14_parsing",
     "beyond": "15_after_the_paper",
 }
 _CHAPTER_OF_ONE = {  # exercises that stand in another chapter than the rest of their topic
     "ablations.attention_flops": "13_complexity",
+    "beyond.linearise_tree": "14_parsing",
     "beyond.sliding_window_mask": "13_complexity",
     "beyond.tiled_attention": "13_complexity",
 }

@@ -81,13 +81,19 @@ lost without the head can be measured.""",
 Table 3 changes one part of the model at a time. What a difference is worth depends on how
 much the score moves by itself, from seed to seed: the *standard error* says how far a mean
 may be off.""",
+    "parsing": """\
+## Parsing (section 6.3)
+
+A tree of phrases is written as a row of signs, so that a model of sequences can translate a
+sentence into it. What it writes is scored by its *brackets*: a phrase's label with the words
+that it spans.""",
     "beyond": """\
 ## After the paper
 
 What later models changed: positions that turn queries and keys (RoPE) or lower scores with
 distance (ALiBi), normalisation without the mean (RMSNorm), a gated feed-forward network
 (SwiGLU), query heads that share keys and values, attention to a window, in tiles, or linear
-in the length; and sentences as trees (section 6.3).""",
+in the length.""",
 }
 
 

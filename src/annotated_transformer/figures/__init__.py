@@ -8,6 +8,7 @@ from annotated_transformer.figures.architecture import show_architecture
 from annotated_transformer.figures.beam_tree import BeamNode, nodes_of, show_beam_tree
 from annotated_transformer.figures.bills import Bill, draw_bills
 from annotated_transformer.figures.bleu import draw_ngrams
+from annotated_transformer.figures.blocks import draw_blocks
 from annotated_transformer.figures.cost import System, draw_bleu_by_cost
 from annotated_transformer.figures.curves import Curve, draw_curves
 from annotated_transformer.figures.decoder import draw_reach, draw_stages, draw_vocabularies
@@ -89,6 +90,7 @@ __all__ = [
     "draw_batch",
     "draw_bills",
     "draw_bleu_by_cost",
+    "draw_blocks",
     "draw_broadcast",
     "draw_by_seed",
     "draw_curves",

@@ -3,6 +3,9 @@
 The paper's model (post-norm, tied, sinusoids) at d_model 64, with 2 layers a side and 4 heads,
 trained on the embedded grammar corpus. How it was trained and what it scores is recorded in
 results/grammar_shipped; the files beside this one are that run's own.
+
+In `parser` lies the run of a parser, for chapter 14: `Parser.load(PARSER)`. It has learned from
+trees of GUM and from silver (`experiments.parsing_measured`), and its weights are kept in 16 bits.
 """
 
 from functools import cache
@@ -13,6 +16,7 @@ from annotated_transformer.training import load_run
 from annotated_transformer.transformer import Transformer
 
 FOLDER = Path(__file__).resolve().parent
+PARSER = FOLDER / "parser"
 
 
 def load_shipped() -> tuple[Transformer, Vocabulary]:

@@ -58,7 +58,7 @@ SENTENCES = st.lists(
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(0, 10**6), SENTENCES, st.integers(3, 20), st.integers(1, 4))
+@given(st.integers(0, 10**6), SENTENCES, st.integers(3, 20), st.integers(1, 12))
 def test_whatever_the_model_says_a_row_is_a_tree_of_its_words(seed, sentences, extra, beam) -> None:
     for signs, found in zip(sentences, parsed(seed, sentences, extra, beam), strict=True):
         leaves = [Tree("T", (word,)) for word in signs]
@@ -67,6 +67,18 @@ def test_whatever_the_model_says_a_row_is_a_tree_of_its_words(seed, sentences, e
         assert tree.label == "ROOT"
         assert len(found[0].tokens) - 1 <= len(signs) + extra
         assert math.isfinite(found[0].log_probability)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.sampled_from(["(S", "(NP", ")S", ")NP", "a"]), max_size=12), st.integers(1, 3))
+def test_whatever_stands_in_a_place_of_the_beam_something_may_follow(signs, n) -> None:
+    """An empty place holds any beginning; were nothing to follow, its logits were no numbers."""
+    ids = VOCABULARY.encode(" ".join(["(ROOT", *signs]))
+    words = VOCABULARY.encode(" ".join("a" * n))
+    decoder = TreesOnly(Noise(0), [words], [n + 20], VOCABULARY)
+    for length in range(len(ids) + 1):
+        logits = decoder.next_logits(torch.tensor([[[BOS, *ids[:length]]]]))
+        assert logits.log_softmax(dim=-1).isnan().sum() == 0
 
 
 def every_row(words: list[str], limit: int) -> set[str]:

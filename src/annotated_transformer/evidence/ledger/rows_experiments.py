@@ -18,16 +18,19 @@ from annotated_transformer.evidence.ledger.rows_model import (
     MODEL_ROWS,
     MULTI_HEAD,
     NOT_DONE,
+    PARSING,
     RECOMPUTED,
 )
 from annotated_transformer.evidence.table3 import TABLE_3, Table3Row
 
-PARSING = "its trees, the Wall Street Journal of the Penn Treebank, are not free"
+NOT_FREE = "its trees, the Wall Street Journal of the Penn Treebank, are not free"
 IN_SMALL = "Training each at the paper's scale; chapter 12 has all of them in small"
 ANOTHER_SCALE = "another size, corpus and score; chapter 12 says what is known of the reason"
 NO_SINGLE_VOCABULARY = (
     "the paper does not print its exact vocabulary, and no single one gives all of its counts"
 )
+
+SEARCH_OF_TREES = ("s6_3.beam", "s6_3.alpha")
 
 TRAINING_ROWS = (
     Row(
@@ -175,9 +178,19 @@ RESULT_ROWS = (
     ),
     Row(("s6_2.dropout",), RECOMPUTED, numbers.dropout_helps, chapter=ABLATIONS, missing=IN_SMALL),
     Row(
-        tuple(fact for fact in load_facts() if fact.startswith("s6_3.")),
+        SEARCH_OF_TREES,
+        MEASURED,
+        chapter=PARSING,
+        missing="On the paper's trees, which are not free",
+    ),
+    Row(
+        tuple(
+            fact
+            for fact in load_facts()
+            if fact.startswith("s6_3.") and fact not in SEARCH_OF_TREES
+        ),
         NOT_DONE,
-        missing=PARSING,
+        missing=NOT_FREE,
         reason=Reason.NOT_FREE,
     ),
     Row(
@@ -251,7 +264,7 @@ TABLE_ROWS = (
     Row(
         tuple(id for id in PARSER_IDS if "transformer" in id),
         NOT_DONE,
-        missing=PARSING,
+        missing=NOT_FREE,
         reason=Reason.NOT_FREE,
     ),
 )

@@ -232,7 +232,7 @@ def kind_of(value: Any) -> str:
         return f"{article}{value.class_name}"
     if value is None or value is Ellipsis:
         return "None" if value is None else "`...`"
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, set)):
         return f"a {type(value).__name__} of {len(value)}"
     names = {bool: "a bool", int: "an int", float: "a float", str: "a string", dict: "a dict"}
     return names.get(type(value), type(value).__name__)

@@ -58,6 +58,10 @@ def _is_telling(expected: Any) -> bool:
 def _about_type(trial: Trial) -> str | None:
     """Right values in a wrapping that was not asked for."""
     expected, got = trial.expected.value, trial.got.value
+    if isinstance(expected, set) and isinstance(got, (list, tuple)):
+        if len(got) != len(expected) or not all(item in got for item in expected):
+            return None
+        return f"The items are right, but in a {type(got).__name__}: `set(...)` makes it a set."
     for wrapping, advice in (
         ("a NumPy array", "`torch.from_numpy(array)` makes a tensor of it, with its dtype"),
         ("a list", "`torch.tensor(numbers)` makes a tensor of it"),

@@ -55,7 +55,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Foreign:
-    """Something that is no tensor, number, string, list, tuple or dict: its class alone."""
+    """Something that is no tensor, number, string, list, tuple, set or dict: its class alone."""
 
     class_name: str
 
@@ -87,6 +87,9 @@ class Packer:
         if kind is list or kind is tuple:
             items = [self.pack(item, depth + 1) for item in value[:MAX_NODES]]
             return {"t": kind.__name__, "v": items}
+        if kind is set or kind is frozenset:
+            items = [self.pack(item, depth + 1) for item in list(value)[:MAX_NODES]]
+            return {"t": "set", "v": items}
         if kind in _DICTIONARIES:
             return self._pack_dict(value, depth)
         if isinstance(value, torch.Tensor):
@@ -188,6 +191,8 @@ def _read(tree: Any, blobs: dict[int, memoryview], depth: int, special: Special)
     if kind in ("list", "tuple"):
         items = [_read(item, blobs, depth + 1, special) for item in tree["v"]]
         return items if kind == "list" else tuple(items)
+    if kind == "set":
+        return {_hashable(_read(item, blobs, depth + 1, special)) for item in tree["v"]}
     if kind == "dict":
         return {
             _hashable(_read(key, blobs, depth + 1, special)): _read(item, blobs, depth + 1, special)
@@ -207,7 +212,7 @@ def _unknown_kind(_tree: Any, _read: Callable[[Any], Any]) -> Any:
 
 
 def _hashable(key: Any) -> Any:
-    """A dictionary's key as it can be looked up; a key that is no plain value stands as text."""
+    """A key, or an item of a set, as it can be looked up; what is no plain value as text."""
     try:
         hash(key)
     except TypeError:

@@ -58,6 +58,8 @@ def show_value(value: Any, at: tuple[int, ...] = ()) -> str:
         return value.class_name
     if _holds_arrays(value):
         return "[" + ", ".join(show_value(item) for item in value) + "]"
+    if isinstance(value, set) and value:  # in an order that is the same at every run
+        return _shortened("{" + ", ".join(sorted(map(show_value, value))) + "}")
     return _shortened(repr(_rounded(value)))
 
 

@@ -85,7 +85,9 @@ class Parser:
             )
             for place, row in zip(places, found, strict=True):
                 rows[place] = row
-            print(f"  {first + len(places)} of {len(order)} parsed", end="\r", file=sys.stderr)
+            if len(order) > at_once:
+                done = first + len(places)
+                print(f"  {done} of {len(order)} parsed", end="\r", file=sys.stderr, flush=True)
         return rows
 
     @torch.inference_mode()
@@ -113,14 +115,23 @@ class Parser:
             )
         return [vocabulary.decode(best.tokens) for [best] in found]
 
-    def free_rows(self, sentences: Sequence[Sequence[str]], *, beam_size: int = 4) -> list[str]:
-        """The best row of each sentence, whatever the model writes."""
+    def free_rows(
+        self, sentences: Sequence[Sequence[str]], *, beam_size: int = 4, alpha: float = 0.3
+    ) -> list[str]:
+        """The best row of each sentence, whatever the model writes.
+
+        Args:
+            sentences: their words, one at least.
+            beam_size: the paper's is 21 here.
+            alpha: of the length penalty; with 0 the best row of a long sentence is often the empty
+                one.
+        """
         return translate_sentences(
             self.model,
             self.vocabulary,
             [" ".join(self.signs(words)) for words in sentences],
             beam_size=beam_size,
-            alpha=0.0,
+            alpha=alpha,
             max_extra=MAX_EXTRA,
         )
 

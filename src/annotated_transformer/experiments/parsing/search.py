@@ -102,7 +102,7 @@ class TreesOnly:
         words, to_close, is_empty = begun
         if to_close and sign == to_close[-1] and not is_empty:
             return Begun(words, to_close[:-1], False)
-        if sign in self.closing_of:
+        if sign in self.closing_of and words < len(self.words[sentence]):
             return Begun(words, (*to_close, self.closing_of[sign]), True)
         if words < len(self.words[sentence]) and sign == self.words[sentence][words]:
             return Begun(words + 1, to_close, False)
