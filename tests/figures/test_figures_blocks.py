@@ -57,3 +57,8 @@ def test_a_branch_leaves_where_the_last_has_come_back_and_before_its_own_norm(
     assert heights[0] < first[0] < heights[1]
     assert heights[begins - 1] < second[0] < heights[begins]
     assert first[-1] == heights[parts.index("+")]  # and comes back into its sum
+
+
+def test_what_it_cannot_draw_is_refused() -> None:
+    with pytest.raises(ValueError, match="residual False cannot be drawn"):
+        figures.draw_blocks({"a layer": TransformerConfig(100, residual=False)})

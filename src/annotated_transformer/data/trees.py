@@ -15,6 +15,7 @@ from annotated_transformer.errors import WorkError
 
 TOKEN = re.compile(r"[()]|[^\s()]+")
 ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+NAMES = {sign: name for name, sign in ESCAPED.items()}
 ANY_TAG = "XX"
 
 
@@ -173,6 +174,11 @@ def delinearise(
     only = root[0] if len(root) == 1 else None
     is_phrase = isinstance(only, Tree) and not only.is_tag
     return (only if isinstance(only, Tree) and is_phrase else Tree("", tuple(root))), well_formed
+
+
+def leaf(word: str, tag: str = ANY_TAG) -> Tree:
+    """A word under its tag; a bracket is written as treebanks do, so that it can be read again."""
+    return Tree(tag, (NAMES.get(word, word),))
 
 
 def leaves_of(tree: Tree) -> Iterator[Tree]:

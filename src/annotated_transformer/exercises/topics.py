@@ -93,7 +93,7 @@ that it spans.""",
 What later models changed: positions that turn queries and keys (RoPE) or lower scores with
 distance (ALiBi), normalisation without the mean (RMSNorm), a gated feed-forward network
 (SwiGLU), query heads that share keys and values, attention to a window, in tiles, or linear
-in the length.""",
+in the length; and sentences as trees (section 6.3).""",
 }
 
 

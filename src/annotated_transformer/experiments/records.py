@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.training.checkpoints import write_atomically
 from annotated_transformer.training.devices import processor_name
 
 
@@ -25,7 +26,7 @@ def write_record(module_file: str, values: dict[str, Any]) -> None:
         "torch": torch.__version__,
         **values,
     }
-    path.write_text(_as_text(record), encoding="utf-8")
+    write_atomically(path, lambda file: file.write_text(_as_text(record), encoding="utf-8"))
 
 
 def _as_text(record: dict[str, Any]) -> str:

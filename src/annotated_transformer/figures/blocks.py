@@ -17,6 +17,13 @@ POSITIONS = {
     "none": "embeddings",
 }
 SHADES = {"attention": LOOKS[0][0], "network": LOOKS[2][0]}
+KNOWN = {  # of these fields nothing else is drawn
+    "residual": True,
+    "attention": "scaled-dot-product",
+    "qk_norm": False,
+    "window": None,
+    "kernel": "softmax",
+}
 ADD = "+"
 GAP, SIDE = 0.22, 1.16  # between two parts; how far beside them the path runs
 
@@ -29,6 +36,9 @@ def draw_blocks(configs: Mapping[str, TransformerConfig]) -> dict[str, list[str]
 
     Returns:
         name -> its parts from below; "+" where a branch comes back to the path it left.
+
+    Raises:
+        ValueError: a layer has a part that this drawing does not know.
     """
     parts = {name: _parts(config) for name, config in configs.items()}
     _, columns = new_figure(2.7 * len(parts), 4.6, columns=len(parts))
@@ -42,6 +52,9 @@ def draw_blocks(configs: Mapping[str, TransformerConfig]) -> dict[str, list[str]
 
 
 def _parts(config: TransformerConfig) -> list[str]:
+    for name, known in KNOWN.items():
+        if (given := getattr(config, name, known)) != known:
+            raise ValueError(f"{name} {given!r} cannot be drawn here; {known!r} can.")
     norm = [NORMS[getattr(config, "norm_kind", "layer")]]
     before = norm if config.norm == "pre" else []
     after = norm if config.norm == "post" else []

@@ -6,8 +6,10 @@ import torch
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.data.gum import as_rows
-from annotated_transformer.data.trees import Tree, leaves_of, parse
+from annotated_transformer.data.trees import Tree, in_brackets, leaves_of, parse
+from annotated_transformer.errors import CallError
 from annotated_transformer.experiments.parsing.parser import Parser
+from annotated_transformer.shipped import FOLDER
 from annotated_transformer.transformer import Transformer
 
 TREES = [
@@ -46,3 +48,18 @@ def test_right_rows_are_read_back(form: str) -> None:
     parser = untrained(form)
     for row, tree in zip(as_rows(TREES, KNOWN, form).target, TREES, strict=True):
         assert parser.read(row, list(leaves_of(tree))) == (tree, True)
+
+
+def test_what_is_no_sentence_is_refused_and_so_is_a_translator() -> None:
+    parser = untrained("tree")
+    for given in ([], "the dog"):
+        with pytest.raises(CallError, match="a list of its words is expected"):
+            parser.rows([given])
+    with pytest.raises(CallError, match="writes no trees; give a run with --data gum"):
+        Parser.load(FOLDER)
+
+
+def test_a_tree_can_be_read_again_whatever_its_words_are() -> None:
+    tree = untrained("tree").parse(["the", "(", "dog", ")"])
+    assert parse(in_brackets(tree)) == tree
+    assert list(tree.words()) == ["the", "(", "dog", ")"]

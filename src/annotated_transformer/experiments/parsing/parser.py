@@ -11,9 +11,10 @@ import torch
 from annotated_transformer.data import Vocabulary, collate
 from annotated_transformer.data.gum import in_rows
 from annotated_transformer.data.signs import signs_of
-from annotated_transformer.data.trees import Tree, delinearise
+from annotated_transformer.data.trees import Tree, delinearise, leaf
 from annotated_transformer.decoding.beam import search
 from annotated_transformer.decoding.incremental import CachedDecoder
+from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.experiments.parsing.search import TreesOnly
 from annotated_transformer.training.run_directory import load_run
@@ -38,8 +39,17 @@ class Parser:
 
     @classmethod
     def load(cls, run_dir: Path) -> "Parser":
-        """From a run directory."""
+        """From a run directory.
+
+        Raises:
+            CallError: the run did not learn from trees.
+        """
         model, vocabulary, config = load_run(run_dir)
+        if config.data["name"] != "gum":
+            raise CallError(
+                f"{run_dir} has learned from the corpus {config.data['name']!r} and writes no "
+                "trees; give a run with --data gum --target tree."
+            )
         return cls(model, vocabulary, config.data["target"])
 
     @cached_property
@@ -69,9 +79,19 @@ class Parser:
         Args:
             sentences: their words, one at least.
             beam_size: the paper's is 21 here.
-            alpha: of the length penalty; the paper's is 0.3 here.
+            alpha: of the length penalty; the paper's is 0.3 here. All that is searched for are
+                trees of the same words, so that it matters little.
             at_once: sentences that are searched together.
+
+        Raises:
+            CallError: a sentence has no words, or is a text that is not cut into words.
         """
+        for words in sentences:
+            if not words or isinstance(words, str):
+                raise CallError(
+                    f"{words!r} was given as a sentence; a list of its words is expected, one at "
+                    "least: words_of_text(text) cuts a text."
+                )
         ids = [self.vocabulary.encode(" ".join(self.in_row(words))) for words in sentences]
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
         rows = [""] * len(ids)
@@ -114,6 +134,12 @@ class Parser:
                 eos_id=vocabulary.eos_id,
             )
         return [vocabulary.decode(best.tokens) for [best] in found]
+
+    def parse(self, words: Sequence[str]) -> Tree:
+        """The tree of one sentence; raises as `rows`. Its words have the tag XX."""
+        (row,) = self.rows([words])
+        tree, _ = self.read(row, [leaf(word) for word in words])
+        return tree
 
     def free_rows(
         self, sentences: Sequence[Sequence[str]], *, beam_size: int = 4, alpha: float = 0.3

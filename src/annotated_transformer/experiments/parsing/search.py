@@ -47,6 +47,10 @@ class TreesOnly:
         words: of each sentence the ids of what stands for its words in a row.
         limits: how many signs each row may have, the end counted.
         vocabulary: knows the signs of phrases.
+
+    Raises:
+        ValueError: a sentence has no words.
+        KeyError: the vocabulary is of no rows.
     """
 
     def __init__(
@@ -56,6 +60,8 @@ class TreesOnly:
         limits: Sequence[int],
         vocabulary: Vocabulary,
     ) -> None:
+        if not all(words):
+            raise ValueError("a sentence without words has no tree; give each one word at least.")
         self.inner, self.words, self.limits = inner, words, limits
         ids: dict[str, int] = vocabulary.tokenizer.get_vocab()
         self.closing_of = {
@@ -69,7 +75,8 @@ class TreesOnly:
         self.any_word = torch.tensor(sorted(set(ids.values()) - no_words))
         self.opening = torch.tensor(sorted(set(self.closing_of) - {self.root}))
         self.searching = list(range(len(words)))  # sentences
-        self.begun: dict[tuple[int, tuple[int, ...]], Begun | None] = {}  # as of the last step
+        # Of each beginning of the last step how far it is, and what may follow it: (vocab,).
+        self.begun: dict[tuple[int, tuple[int, ...]], tuple[Begun, Tensor]] = {}
 
     def next_logits(self, prefixes: Tensor) -> Tensor:
         """prefixes: (live, beam, length), bos first. Returns (live, beam, vocab)."""
@@ -81,14 +88,13 @@ class TreesOnly:
         for row, rows in enumerate(prefixes.tolist()):
             sentence = self.searching[row]
             for place, prefix in enumerate(map(tuple, rows)):
-                past = self.begun.get((sentence, prefix[:-1]))
-                if len(prefix) == 1:  # bos
-                    here: Begun | None = Begun()
-                else:
-                    here = None if past is None else self._after(past, prefix[-1], sentence)
-                begun[sentence, prefix] = here
+                here = self._begun(sentence, prefix)
+                if here is None:  # an empty place: its probability is 0 whatever follows
+                    allowed[row, place] = True
+                    continue
                 left = self.limits[sentence] - len(prefix) + 1
                 self._allow(allowed[row, place], here, sentence, left)
+                begun[sentence, prefix] = here, allowed[row, place]
         self.begun = begun
         return logits.masked_fill(~allowed, -math.inf)
 
@@ -97,22 +103,23 @@ class TreesOnly:
         self.inner.select(sentences, parents)
         self.searching = [self.searching[row] for row in sentences.tolist()]
 
-    def _after(self, begun: Begun, sign: int, sentence: int) -> Begun | None:
-        """How far a row is with one more sign; None if that sign may not come there."""
-        words, to_close, is_empty = begun
-        if to_close and sign == to_close[-1] and not is_empty:
-            return Begun(words, to_close[:-1], False)
-        if sign in self.closing_of and words < len(self.words[sentence]):
+    def _begun(self, sentence: int, prefix: tuple[int, ...]) -> Begun | None:
+        """How far a beginning is; None if its last sign was not allowed, or one before."""
+        if len(prefix) == 1:  # bos
+            return Begun()
+        *_, sign = prefix
+        past = self.begun.get((sentence, prefix[:-1]))
+        if past is None or not past[1][sign]:
+            return None
+        words, to_close, _ = past[0]
+        if sign in self.closing_of:
             return Begun(words, (*to_close, self.closing_of[sign]), True)
-        if words < len(self.words[sentence]) and sign == self.words[sentence][words]:
-            return Begun(words + 1, to_close, False)
-        return None
+        if to_close and sign == to_close[-1]:
+            return Begun(words, to_close[:-1], False)
+        return Begun(words + 1, to_close, False)
 
-    def _allow(self, allowed: Tensor, begun: Begun | None, sentence: int, left: int) -> None:
+    def _allow(self, allowed: Tensor, begun: Begun, sentence: int, left: int) -> None:
         """Mark in (vocab,) what may follow, of so many signs that are left."""
-        if begun is None:  # an empty place of the beam: its probability is 0 whatever follows
-            allowed[:] = True
-            return
         words, to_close, is_empty = begun
         waiting = self.words[sentence][words:]
         if not to_close:

@@ -5,12 +5,11 @@
     python -m annotated_transformer.experiments.parsing_measured run NAME RUN_DIR...  each training
     python -m annotated_transformer.experiments.parsing_measured widths RUN_DIR    on dev alone
     python -m annotated_transformer.experiments.parsing_measured silver OUT TEXT...
+    python -m annotated_transformer.experiments.parsing_measured ship RUN_DIR      into the package
 
-All take `--data-dir`, the folder of GUM (`data get gum`). `run` puts its trainings into
-`record.json` under NAME. `silver` parses the sentences of text files with the grammar, and writes
-the folder OUT: train.ptb with the new trees once and GUM's own four times, twice alone and twice
-with a neighbour under one root, so that long rows and high numbers of words are seen too; dev.ptb
-and test.ptb as they are. Started again it goes on.
+All but `ship` take `--data-dir`, the folder of GUM (`data get gum`). `run` puts trainings into
+`record.json` under NAME, all at once, in the order of their seeds; `silver` makes the folder OUT
+(`parsing.silver`) and says how many trees it has.
 
 The trainings are
 
@@ -31,17 +30,14 @@ import json
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import torch
 
 from annotated_transformer.data.gum import gum, read_splits
 from annotated_transformer.data.published import get
-from annotated_transformer.data.signs import words_of_text
 from annotated_transformer.data.trees import Tree, in_brackets, leaves_of
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.brackets import BracketCounts, brackets, count_brackets
@@ -51,7 +47,9 @@ from annotated_transformer.experiments.parsing.rivals import (
     most_frequent_label,
     right_branching,
 )
+from annotated_transformer.experiments.parsing.silver import make_silver
 from annotated_transformer.experiments.records import read_record, write_record
+from annotated_transformer.shipped import PARSER
 from annotated_transformer.training.run_directory import RunDirectory
 
 BEAM = 4
@@ -61,9 +59,6 @@ SHORT = 40  # words of the sentences that older papers score
 SHOWN = 12  # sentences whose trees are kept, to be shown
 OF_WORDS = range(8, 17)  # that they have
 LABELS = ("NP", "VP", "PP", "S", "SBAR", "ADVP", "ADJP", "PRN")
-SILVER_WORDS = range(4, 36)  # of a sentence that becomes silver
-SILVER_LINES = 8000  # of each text at most, drawn
-SEED = 0
 
 
 def in_figures(pairs: Iterable[tuple[Tree, Tree | None]]) -> dict[str, Any]:
@@ -202,12 +197,13 @@ def measure_run(run_dir: Path, data_dir: Path | None) -> dict[str, Any]:
     return {
         "parameters": sum(parameter.numel() for parameter in parser.model.parameters()),
         "vocabulary": len(parser.vocabulary),
+        "seed": RunDirectory(run_dir).read_config().training.seed,
         "steps": trained[-1]["step"],
         "validation_loss": [line for line in lines if line["event"] == "valid"][-1]["loss"],
         "processor_minutes": round(trained[-1]["cpu_seconds"] / 60, 1),
         "dev": {"trees_only": scored(parser, on_dev, dev)},
         "test": on_test,
-        "shown": [{way: rows[place] for way, rows in written.items()} for place in shown(test)],
+        "shown": [written["trees_only"][place] for place in shown(test)],
     }
 
 
@@ -244,109 +240,73 @@ def trees_of(data_dir: Path | None) -> tuple[list[Tree], list[Tree], list[Tree]]
     return splits["train"][0], splits["valid"][0], splits["test"][0]
 
 
-def sentences_of(texts: Sequence[Path]) -> Iterator[list[str]]:
-    """The words of the sentences, one a line, that become silver."""
-    for text in texts:
-        lines = text.read_text("utf-8").split("\n")
-        if len(lines) > SILVER_LINES:
-            lines = Random(SEED).sample(lines, SILVER_LINES)
-        for line in lines:
-            words = words_of_text(line)
-            if len(words) in SILVER_WORDS:
-                yield words
+def load_record() -> dict[str, Any]:
+    """What was measured: "rivals"; "curve"; "runs": name -> one a seed; "widths"."""
+    return read_record(__file__)
 
 
-_parser: GrammarParser | None = None  # of this process
-
-
-def _begin(train: Sequence[Tree]) -> None:
-    global _parser
-    _parser = GrammarParser(train)
-
-
-def _silver(words: Sequence[str]) -> str:
-    assert _parser is not None
-    tree = _parser.parse(words)
-    return "" if tree is None else in_brackets(tree)
-
-
-def make_silver(
-    out: Path, texts: Sequence[Path], data_dir: Path | None, jobs: int
-) -> dict[str, int]:
-    """Parse the sentences of these texts, and write the folder to train on (head of this module).
-
-    Returns:
-        How many sentences there were, and how many have a tree.
+def measure_runs(run_dirs: Sequence[Path], data_dir: Path | None) -> list[dict[str, Any]]:
+    """Each training as `measure_run`, in the order of their seeds.
 
     Raises:
-        CallError: a text is not there, or `out` holds silver of other texts.
+        CallError: two have one seed.
     """
-    for text in texts:
-        if not text.is_file():
-            raise CallError(f"{text} is not there; expected a text file, one sentence a line")
-    out.mkdir(parents=True, exist_ok=True)
-    begun, stamp = out / "silver.txt", json.dumps([str(text.resolve()) for text in texts])
-    if (out / "texts.json").is_file() and (out / "texts.json").read_text() != stamp:
-        raise CallError(f"{out} holds trees of other texts; give another folder")
-    (out / "texts.json").write_text(stamp)
-    written = begun.read_bytes() if begun.is_file() else b""
-    begun.write_bytes(written[: written.rfind(b"\n") + 1])  # a line that was cut off is made anew
-    done = written.count(b"\n")
-    sentences, (train, _, _) = list(sentences_of(texts)), trees_of(data_dir)
-    with begun.open("a", encoding="utf-8") as file:
-        pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(train,))
-        with pool:
-            for tree in pool.map(_silver, sentences[done:], chunksize=16):
-                file.write(tree + "\n")
-                done += 1
-                if done % 100 == 0:
-                    file.flush()
-                    print(f"  {done} of {len(sentences)}", end="\r", file=sys.stderr, flush=True)
-    silver = [line for line in begun.read_text("utf-8").split("\n") if line]
-    own = [*train, *train, *joined(train), *joined(train[1:])]
-    rows = [*map(in_brackets, own), *silver]
-    (out / "train.ptb").write_text("".join(f"{row}\n" for row in rows), "utf-8")
-    for name in ("dev.ptb", "test.ptb"):
-        shutil.copyfile((data_dir or get(gum())) / name, out / name)
-    return {"sentences": len(sentences), "trees": len(silver)}
+    found = sorted((measure_run(run, data_dir) for run in run_dirs), key=lambda run: run["seed"])
+    if len({run["seed"] for run in found}) < len(found):
+        raise CallError("two of these trainings have one seed; give trainings that differ in it")
+    return found
 
 
-def joined(trees: Sequence[Tree]) -> list[Tree]:
-    """Each two neighbours under one root; the last alone if it has none."""
-    pairs = (trees[first : first + 2] for first in range(0, len(trees), 2))
-    return [Tree("ROOT", tuple(part for tree in two for part in tree.children)) for two in pairs]
-
-
-def load_record() -> dict[str, Any]:
-    """What was measured: "rivals"; "curve"; "silver"; "runs": name -> one a seed; "widths"."""
-    return read_record(__file__)
+def ship(run_dir: Path, to: Path = PARSER) -> None:
+    """Put a trained parser into the package, its weights in 16 bits."""
+    weights, made_from = RunDirectory(run_dir).load_model()
+    config = json.loads((run_dir / "config.json").read_text("utf-8"))
+    config["data"]["data_dir"] = None  # a folder of this machine
+    to.mkdir(exist_ok=True)
+    (to / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+    shutil.copyfile(run_dir / "tokenizer.json", to / "tokenizer.json")
+    halves = {name: tensor.half() for name, tensor in weights.items()}
+    RunDirectory(to).save_model(halves, made_from)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(description="Score parsers of GUM, or make silver trees.")
-    parser.add_argument("what", choices=("rivals", "curve", "run", "widths", "silver"))
-    parser.add_argument("rest", nargs="*", help="NAME RUN_DIR..., RUN_DIR, or OUT TEXT...")
-    parser.add_argument("--data-dir", type=Path, help="folder with the trees of GUM")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that make silver trees")
+    actions = parser.add_subparsers(dest="what", required=True, metavar="ACTION")
+    given_data = argparse.ArgumentParser(add_help=False)
+    given_data.add_argument("--data-dir", type=Path, help="folder with the trees of GUM")
+    for name in ("rivals", "curve"):
+        actions.add_parser(name, parents=[given_data])
+    run = actions.add_parser("run", parents=[given_data])
+    run.add_argument("name", help="of these trainings, which differ in their seed alone")
+    run.add_argument("run_dirs", type=Path, nargs="+")
+    for name in ("widths", "ship"):
+        actions.add_parser(name, parents=[given_data]).add_argument("run_dir", type=Path)
+    silver = actions.add_parser("silver", parents=[given_data])
+    silver.add_argument("out", type=Path, help="folder to be written")
+    silver.add_argument("texts", type=Path, nargs="+", help="text files, one sentence a line")
+    silver.add_argument("--jobs", type=int, default=1, help="processes that parse")
     given = parser.parse_args(arguments)
     torch.set_num_threads(1)
+    if given.what == "silver":
+        print(make_silver(given.out, given.texts, given.data_dir or get(gum()), given.jobs))
+        return
+    if given.what == "ship":
+        ship(given.run_dir)
+        return
+    measures: dict[str, Callable[[], Any]] = {
+        "rivals": lambda: measure_rivals(given.data_dir),
+        "curve": lambda: measure_curve(given.data_dir),
+        "widths": lambda: measure_widths(given.run_dir, given.data_dir),
+        "run": lambda: measure_runs(given.run_dirs, given.data_dir),
+    }
+    measured = measures[given.what]()
+    # Read only now: what another command has written in the meantime stays.
     record = load_record() if Path(__file__).with_name("record.json").is_file() else {}
     for name in ("command", "processor", "torch"):  # of this time, which `write_record` says
         record.pop(name, None)
-    if given.what == "silver":
-        out, *texts = map(Path, given.rest)
-        record["silver"] = make_silver(out, texts, given.data_dir, given.jobs)
-    elif given.what == "rivals":
-        record["rivals"] = measure_rivals(given.data_dir)
-    elif given.what == "curve":
-        record["curve"] = measure_curve(given.data_dir)
-    elif given.what == "widths":
-        record["widths"] = measure_widths(Path(given.rest[0]), given.data_dir)
+    if given.what == "run":
+        record.setdefault("runs", {})[given.name] = measured
     else:
-        name, *runs = given.rest
-        found = record.setdefault("runs", {})[name] = []
-        for run in runs:
-            found.append(measure_run(Path(run), given.data_dir))
-            write_record(__file__, record)  # a next one may be cut off
+        record[given.what] = measured
     write_record(__file__, record)
