@@ -135,10 +135,18 @@ class Parser:
             )
         return [vocabulary.decode(best.tokens) for [best] in found]
 
-    def parse(self, words: Sequence[str]) -> Tree:
-        """The tree of one sentence; raises as `rows`. Its words have the tag XX."""
+    def parse(self, words: Sequence[str], leaves: Sequence[Tree] | None = None) -> Tree:
+        """The tree of one sentence.
+
+        Args:
+            words: of the sentence.
+            leaves: what the tree stands on, words under their tags; under the tag XX if None.
+
+        Raises:
+            CallError: as `rows`.
+        """
         (row,) = self.rows([words])
-        tree, _ = self.read(row, [leaf(word) for word in words])
+        tree, _ = self.read(row, [leaf(word) for word in words] if leaves is None else leaves)
         return tree
 
     def free_rows(

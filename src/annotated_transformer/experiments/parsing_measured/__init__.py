@@ -21,7 +21,8 @@ The trainings are
 with `--epochs 30 --checkpoint-every 100` on GUM ("gum"), 45 and 60 epochs on one tree in two and
 in four ("half", "quarter", seed 0), and `--epochs 8 --checkpoint-every 150` with silver of
 newstest2012, newstest2014 and 10,000 training lines of WMT, of the captions of Multi30k and of
-Tatoeba ("silver"; the first is the parser that the package ships). Without `--max-length` the
+Tatoeba, 27,446 sentences, 27,123 of them with a tree ("silver"; seed 0 is the parser that the
+package ships). Without `--max-length` the
 joined rows would be left out. What was chosen, was chosen on dev.
 """
 

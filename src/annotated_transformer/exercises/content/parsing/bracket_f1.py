@@ -231,7 +231,7 @@ BRACKET_F1 = Exercise(
     ),
     starter=(
         "def bracket_f1(gold, found):\n"
-        '    """For each sentence its brackets (label, first, end), twice -> F1 in percent."""\n'
+        '    """Two lists of lists of brackets (label, first, end) -> F1 in percent."""\n'
         "    ...  # your code"
     ),
 )

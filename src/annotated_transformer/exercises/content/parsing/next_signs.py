@@ -192,7 +192,12 @@ NEXT_SIGNS = Exercise(
         _case("(ROOT (NP #1", "#1 #2 #3", "NP VP S"),
         _case("(ROOT (NP #1 )NP", "#1", "NP VP S", "the end of ROOT, when no word waits"),
         _case("(ROOT #1", "#1 #2", "FRAG NP", "ROOT while a word waits"),
-        _case("(ROOT (S (NP #1 #2 )NP", "#1 #2 #3", "S NP VP PP", "which phrase is the innermost"),
+        _case(
+            "(ROOT (S (NP #1 #2 )NP",
+            "#1 #2 #3",
+            "S NP VP PP",
+            "a phrase that may close while a word waits",
+        ),
         _case("(ROOT (S (NP #1 )NP (VP #2 (NP #3 #4", "#1 #2 #3 #4", "S NP VP"),
         _case("(ROOT (S (NP XX XX )NP (VP", "XX XX XX XX", "S NP VP SBAR"),
         _case("(ROOT (S (NP XX XX )NP (VP XX", "XX XX XX", "S NP VP SBAR"),
