@@ -3,7 +3,8 @@
 The Georgetown University Multilayer corpus (Zeldes 2017, Language Resources and Evaluation 51(3)),
 at one commit. The paper parses the Penn Treebank, which costs money and may not be passed on; of
 GUM the genres whose texts are openly licensed are taken: academic, bio, court, interview, news and
-voyage, in GUM's own training, dev and test documents. F1 here does not compare with Table 4.
+voyage, in GUM's own training, dev and test documents. Its trees are the output of a parser that was
+given tags by people (GUM's README). F1 here does not compare with Table 4.
 
 Each document is one file; a tree that stands over several lines is put on one, and the documents
 of a split are put one behind the other.
