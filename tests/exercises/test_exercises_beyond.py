@@ -17,7 +17,7 @@ from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb
 from transformers.models.llama.modeling_llama import LlamaMLP, repeat_kv
 
-from annotated_transformer.exercises.content import beyond
+from annotated_transformer.exercises.content import beyond, parsing
 from annotated_transformer.exercises.content.beyond.alibi_bias import alibi_bias
 from annotated_transformer.exercises.content.beyond.grouped_query_attention import (
     GROUPED_QUERY_ATTENTION,
@@ -66,7 +66,9 @@ def _drawn(seed: int, *shape: int) -> Tensor:
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("exercise", beyond.EXERCISES, ids=lambda exercise: exercise.id)
+@pytest.mark.parametrize(
+    "exercise", [*beyond.EXERCISES, *parsing.EXERCISES], ids=lambda exercise: exercise.id
+)
 def test_banks_and_alternatives_are_rich(exercise: Exercise) -> None:
     assert len(exercise.mistakes) >= 35
     assert len(exercise.alternatives) >= 3

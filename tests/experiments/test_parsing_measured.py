@@ -22,9 +22,8 @@ TEXT = "She ate soup.\nHe slept and slept and slept.\nHe ate soup.\nToo short.\n
 def test_brackets_are_added_up_by_sentence_and_by_label() -> None:
     gold = [parse(line) for line in GUM.splitlines()]
     found = [gold[0], parse("(ROOT (S (NP (PRP she)) (NP (VBD slept)) (. .)))"), None]
-    figures = measured.in_figures(zip(gold, found, strict=True))
-    counts = measured.by_sentence(zip(gold, found, strict=True))
-    assert counts == {"matched": [4, 2, 0], "found": [4, 3, 0]}
+    figures = measured.in_figures(zip(gold, found, strict=True), sentences=True)
+    assert (figures["matched"], figures["found"]) == ([4, 2, 0], [4, 3, 0])
     assert figures["f1"] == round(200 * 6 / (8 + 7), 2)
     assert figures["labels"]["NP"] == [3, 4, 4]
     assert figures["labels"]["VP"] == [1, 2, 1]

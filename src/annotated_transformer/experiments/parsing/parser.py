@@ -171,5 +171,5 @@ class Parser:
 
     def read(self, row: str, leaves: Sequence[Tree]) -> tuple[Tree, bool]:
         """The tree of a row above these words, mended if it is none, and whether it was one."""
-        words = [word for leaf in leaves for word in leaf.words()]
+        words = [word for part in leaves for word in part.words()]
         return delinearise(row, leaves, self.in_row(words))

@@ -62,13 +62,20 @@ OF_WORDS = range(8, 17)  # that they have
 LABELS = ("NP", "VP", "PP", "S", "SBAR", "ADVP", "ADJP", "PRN")
 
 
-def in_figures(pairs: Iterable[tuple[Tree, Tree | None]]) -> dict[str, Any]:
+def in_figures(
+    pairs: Iterable[tuple[Tree, Tree | None]], *, sentences: bool = False
+) -> dict[str, Any]:
     """Trees against the right ones.
+
+    Args:
+        pairs: a right tree and the one that is judged.
+        sentences: whether the counts of each sentence are kept too.
 
     Returns:
         "f1", "recall", "precision": of all, in percent; "f1_short": of sentences of up to 40 words;
         "complete": percentage of trees that are right as a whole; "labels": label -> brackets
-        matched, right and found.
+        matched, right and found; if asked for, "matched" and "found": of each sentence how many
+        brackets are.
     """
     pairs = list(pairs)
     counted = [count_brackets(gold, found) for gold, found in pairs]
@@ -85,16 +92,14 @@ def in_figures(pairs: Iterable[tuple[Tree, Tree | None]]) -> dict[str, Any]:
         "f1_short": round(sum(short, BracketCounts()).f1, 2),
         "complete": round(100 * total.complete / total.sentences, 1),
         "labels": by_label(pairs),
-    }
-
-
-def by_sentence(pairs: Iterable[tuple[Tree, Tree | None]]) -> dict[str, list[int]]:
-    """Of each sentence how many brackets are matched and how many were found."""
-    counted = [count_brackets(gold, found) for gold, found in pairs]
-    return {
-        "matched": [counts.matched for counts in counted],
-        "found": [counts.found for counts in counted],
-    }
+    } | (
+        {
+            "matched": [counts.matched for counts in counted],
+            "found": [counts.found for counts in counted],
+        }
+        if sentences
+        else {}
+    )
 
 
 def by_label(pairs: Sequence[tuple[Tree, Tree | None]]) -> dict[str, list[int]]:
@@ -131,15 +136,13 @@ def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
     }
     for name, trees in (("dev", dev), ("test", test)):
         branching = [right_branching(list(leaves_of(tree)), label) for tree in trees]
-        by_grammar = parsed(parser, trees, name)
+        by_grammar, kept = parsed(parser, trees, name), name == "test"
         found[name] = {
-            "right_branching": in_figures(zip(trees, branching, strict=True)),
-            "pcfg": in_figures(zip(trees, by_grammar, strict=True))
+            "right_branching": in_figures(zip(trees, branching, strict=True), sentences=kept),
+            "pcfg": in_figures(zip(trees, by_grammar, strict=True), sentences=kept)
             | {"without_tree": by_grammar.count(None)},
         }
     # What is left is of test.
-    found["test"]["pcfg"] |= by_sentence(zip(test, by_grammar, strict=True))
-    found["test"]["right_branching"] |= by_sentence(zip(test, branching, strict=True))
     found["test"]["gold"] = [len(brackets(tree)[0]) for tree in test]
     found["test"]["words"] = [len(list(tree.words())) for tree in test]
     found["shown"] = [
@@ -189,9 +192,10 @@ def measure_run(run_dir: Path, data_dir: Path | None) -> dict[str, Any]:
         "trees_only": parser.rows(sentences, beam_size=BEAM),
         "free": parser.free_rows(sentences, beam_size=BEAM),  # whatever the model writes
     }
-    on_test = {way: scored(parser, rows, test) for way, rows in written.items()}
-    read, _ = read_rows(parser, written["trees_only"], test)
-    on_test["trees_only"] |= by_sentence(zip(test, read, strict=True))
+    on_test = {
+        way: scored(parser, rows, test, sentences=way == "trees_only")
+        for way, rows in written.items()
+    }
     without_penalty = parser.free_rows(sentences, beam_size=BEAM, alpha=0.0)
     on_test["free"]["empty_without_penalty"] = without_penalty.count("")
     on_dev = parser.rows([list(tree.words()) for tree in dev], beam_size=BEAM)
@@ -208,18 +212,13 @@ def measure_run(run_dir: Path, data_dir: Path | None) -> dict[str, Any]:
     }
 
 
-def read_rows(
-    parser: Parser, rows: Sequence[str], trees: Sequence[Tree]
-) -> tuple[list[Tree], list[bool]]:
-    """The trees of rows above the words of these trees, and whether each was one."""
-    both = [parser.read(row, list(leaves_of(tree))) for row, tree in zip(rows, trees, strict=True)]
-    return [tree for tree, _ in both], [well for _, well in both]
-
-
-def scored(parser: Parser, rows: Sequence[str], trees: Sequence[Tree]) -> dict[str, Any]:
+def scored(
+    parser: Parser, rows: Sequence[str], trees: Sequence[Tree], *, sentences: bool = False
+) -> dict[str, Any]:
     """As `in_figures`, and "well_formed": how many rows were trees of their sentence."""
-    read, well = read_rows(parser, rows, trees)
-    return in_figures(zip(trees, read, strict=True)) | {"well_formed": sum(well)}
+    both = [parser.read(row, list(leaves_of(tree))) for row, tree in zip(rows, trees, strict=True)]
+    figures = in_figures(zip(trees, (tree for tree, _ in both), strict=True), sentences=sentences)
+    return figures | {"well_formed": sum(well for _, well in both)}
 
 
 def measure_widths(run_dir: Path, data_dir: Path | None) -> list[dict[str, float]]:
