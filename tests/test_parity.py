@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.benchmark.peers import MarianPeer
-from annotated_transformer.benchmark.ports import fill, hugging_face_of, hugging_face_parameter
+from annotated_transformer.sharing.ports import fill, hugging_face_of, hugging_face_parameter
 from annotated_transformer.transformer import Transformer
 from torch_twin import PAD, TorchTwin, a_batch, our_model
 

@@ -32,12 +32,12 @@ from annotated_transformer.benchmark.decoding import (
     score,
     speed_of,
 )
-from annotated_transformer.benchmark.ports import hugging_face_of
 from annotated_transformer.cli import main
 from annotated_transformer.data import generate_corpus
 from annotated_transformer.decoding import beam_search
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.translation import source_ids
+from annotated_transformer.sharing.ports import hugging_face_of
 from annotated_transformer.shipped import load_shipped
 from annotated_transformer.transformer import Transformer
 from sampling import one_in
@@ -206,7 +206,7 @@ def test_who_is_not_installed_is_missing(monkeypatch):
     ],
 )
 def test_a_model_that_others_cannot_hold_is_a_sentence(changes):
-    with pytest.raises(CallError, match="benchmark another run"):
+    with pytest.raises(CallError, match="take another run"):
         hugging_face_of(toy_model(**changes))
 
 

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from annotated_transformer.benchmark.ports import NEVER, ctranslate2_folder, hugging_face_of
 from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.data import collate
 from annotated_transformer.decoding import beam_search, incremental_decoder
 from annotated_transformer.decoding.beam import IncrementalDecoder, search
 from annotated_transformer.fast.attach import use_fast_paths
+from annotated_transformer.sharing.ports import NEVER, ctranslate2_folder, hugging_face_of
 from annotated_transformer.transformer import Transformer
 
 OURS = "this package"

@@ -5,7 +5,7 @@ smoothed loss of a batch, a mean over its real tokens, in the way that is usual 
 """
 
 import math
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,9 @@ from torch.nn import functional
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.masks import causal_mask, padding_mask, target_mask
 from annotated_transformer.positional import sinusoidal_encoding
+from annotated_transformer.sharing.ports import LONGEST, hugging_face_sizes
 
 EPS = 0.1  # of the label smoothing (section 5.4)
-LONGEST = 512  # positions in the tables of those who have one
 
 
 class Positions(nn.Module):
@@ -101,33 +101,6 @@ class MarianPeer(nn.Module):
             use_cache=False,
         ).logits
         return logits
-
-
-def hugging_face_sizes(config: TransformerConfig) -> dict[str, Any]:
-    """Our sizes by the names of Hugging Face's encoder-decoders."""
-    encoder_layers, decoder_layers = config.depths
-    return {
-        "vocab_size": config.vocab_size,
-        "d_model": config.d_model,
-        "encoder_layers": encoder_layers,
-        "decoder_layers": decoder_layers,
-        "encoder_ffn_dim": config.d_ff,
-        "decoder_ffn_dim": config.d_ff,
-        "encoder_attention_heads": config.num_heads,
-        "decoder_attention_heads": config.num_heads,
-        "dropout": config.dropout,
-        "attention_dropout": 0.0,
-        "activation_dropout": 0.0,
-        "activation_function": "relu",
-        "max_position_embeddings": LONGEST,
-        "scale_embedding": True,
-        "share_encoder_decoder_embeddings": True,
-        "tie_word_embeddings": True,
-        "pad_token_id": config.pad_id,
-        "bos_token_id": config.bos_id,
-        "eos_token_id": config.eos_id,
-        "decoder_start_token_id": config.bos_id,
-    }
 
 
 def compile_peer(peer: nn.Module) -> None:

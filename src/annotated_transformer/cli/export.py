@@ -14,11 +14,19 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Write weights, vocabulary, configuration, curve, scores and a model card "
         "into one folder, which `translate` and `evaluate` take for their --run-dir and the "
-        "Hugging Face Hub takes as it is."
+        "Hugging Face Hub takes as it is; or, with --format, the model for another engine."
     )
     parser.set_defaults(run=run)
     add_run_dir(parser)
     parser.add_argument("--output", type=Path, required=True, help="the new folder")
+    parser.add_argument(
+        "--format",
+        choices=("folder", "huggingface", "ctranslate2", "ctranslate2-int8", "onnx"),
+        default="folder",
+        help="of what: this package's own folder; a model and a tokenizer of `transformers`; a "
+        "model of CTranslate2, as it is or with rounded matrices; two ONNX graphs and a program of "
+        "thirty lines that translates with them",
+    )
     parser.add_argument(
         "--scores",
         type=Path,
@@ -40,7 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     translator = Translator.from_folder(arguments.run_dir)
     translator.reports += [read_report(path) for path in arguments.scores]
     fields = {"license": arguments.license} if arguments.license else {}
-    translator.save_pretrained(arguments.output, model_card_kwargs=fields)
+    if arguments.format == "folder":
+        translator.save_pretrained(arguments.output, model_card_kwargs=fields)
+    else:
+        from annotated_transformer.sharing.elsewhere import export
+
+        export(translator, arguments.output, arguments.format, **fields)
     names = sorted(path.name for path in arguments.output.iterdir())
     print(f"{arguments.output} holds {', '.join(names)}", file=sys.stderr)
     if not arguments.license:

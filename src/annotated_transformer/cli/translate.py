@@ -52,6 +52,13 @@ def register(parser: argparse.ArgumentParser) -> None:
     add_search(parser)
     add_max_extra(parser)
     parser.add_argument(
+        "--engine",
+        choices=("own", "ctranslate2", "ctranslate2-int8"),
+        default="own",
+        help="what searches: this package, or CTranslate2 where it is installed, which is faster "
+        "and divides by length ** alpha; int8 rounds the matrices",
+    )
+    parser.add_argument(
         "--nbest",
         type=positive,
         default=1,

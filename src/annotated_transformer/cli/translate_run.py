@@ -20,7 +20,8 @@ from annotated_transformer.cli.sentences import (
 )
 from annotated_transformer.cli.translate import is_file, one_line_each
 from annotated_transformer.cli.translation_files import one_line
-from annotated_transformer.cli.writers import WRITERS, Search
+from annotated_transformer.cli.writers import WRITERS, Engine, Search
+from annotated_transformer.data import Vocabulary
 from annotated_transformer.data.download import sha256_of
 from annotated_transformer.data.text_file import open_bytes
 from annotated_transformer.errors import CallError, WorkError
@@ -28,6 +29,7 @@ from annotated_transformer.evaluation.translation import check_room
 from annotated_transformer.shipped import FOLDER as SHIPPED
 from annotated_transformer.training import RunDirectory, load_run
 from annotated_transformer.training.devices import choose_device
+from annotated_transformer.transformer import Transformer
 
 
 def translate(arguments: argparse.Namespace) -> int:
@@ -52,10 +54,20 @@ def translate(arguments: argparse.Namespace) -> int:
         arguments.attention,
         arguments.prefix,
         arguments.max_extra,
+        engine_of(arguments.engine, model, vocabulary),
     )
     if arguments.picture is not None:
         return draw(search, arguments.text[0], arguments.picture)
     return translate_all(search, run_dir, arguments)
+
+
+def engine_of(name: str, model: Transformer, vocabulary: Vocabulary) -> Engine | None:
+    """What searches; None: this package's own search."""
+    if name == "own":
+        return None
+    from annotated_transformer.sharing.ctranslate2_engine import CTranslate2Engine
+
+    return CTranslate2Engine(model, vocabulary, "int8" if name.endswith("int8") else "float32")
 
 
 def translate_all(search: Search, run_dir: Path, arguments: argparse.Namespace) -> int:
@@ -172,6 +184,7 @@ def open_output(
             "format": arguments.format,
             "attention": arguments.attention,
             "prefix": arguments.prefix,
+            "engine": arguments.engine,
             "chunk": LINES_AT_ONCE,
         }
     if arguments.resume and about is not None:

@@ -4,6 +4,7 @@ import json
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from annotated_transformer.cli.sentences import Progress
@@ -22,6 +23,7 @@ from annotated_transformer.evaluation.translation import (
 )
 from annotated_transformer.transformer import Transformer
 
+Engine = Callable[..., list[list[Translation]]]  # as `nbest_translations`, of one model
 Write = Callable[[str], None]  # takes whole lines, each with its newline
 
 
@@ -36,7 +38,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Search:
-    """The model and how it is asked; see `nbest_translations`."""
+    """The model and how it is asked; see `nbest_translations`.
+
+    Attributes:
+        engine: what searches, if it is not this package's own search.
+    """
 
     model: Transformer
     vocabulary: Vocabulary
@@ -46,6 +52,7 @@ class Search:
     with_attention: bool = False
     prefix: str = ""
     max_extra: int = MAX_EXTRA
+    engine: Engine | None = None
 
     def __call__(
         self, lines: Sequence[str], first_line: int, progress: Progress | None = None
@@ -56,9 +63,8 @@ class Search:
             if progress is not None:
                 progress(first_line - 1 + done)
 
-        found = nbest_translations(
-            self.model,
-            self.vocabulary,
+        own = partial(nbest_translations, self.model, self.vocabulary)
+        found = (self.engine or own)(
             lines,
             beam_size=self.beam,
             alpha=self.alpha,

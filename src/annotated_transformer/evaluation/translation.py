@@ -107,17 +107,9 @@ def nbest_translations(
         CallError: if there is not one prefix a sentence, or one text in place of sentences.
         WorkError: if the model's output is not a number, so that nothing can be searched.
     """
-    if isinstance(sentences, str):
-        raise CallError("one text was given where sentences are expected: write [text].")
-    sources = source_ids(vocabulary, sentences)
-    beginnings = prefix_ids(vocabulary, prefix, sources)
-    limit = longest_source(model, max_extra)
-    wanted = []
-    for index, ids in enumerate(sources):
-        if reason := refusal(ids, beginnings[index], limit, max_extra):
-            logger.warning("line %d%s: it is left empty", first_line + index, reason)
-        elif len(ids) > 1:  # more than eos
-            wanted.append(index)
+    sources, beginnings, wanted = what_is_searched(
+        model, vocabulary, sentences, prefix, max_extra=max_extra, first_line=first_line
+    )
     lengths = [(len(sources[index]), len(sources[index])) for index in wanted]
     budget = max([batch_tokens, *(length for length, _ in lengths)])
     translations: list[list[Translation]] = [[] for _ in sentences]
@@ -151,6 +143,38 @@ def nbest_translations(
         if progress is not None:
             progress(done, len(wanted))
     return translations
+
+
+def what_is_searched(
+    model: Transformer,
+    vocabulary: Vocabulary,
+    sentences: Sequence[str],
+    prefix: str | Sequence[str],
+    *,
+    max_extra: int,
+    first_line: int,
+) -> tuple[list[list[int]], list[list[int]], list[int]]:
+    """What a search is given; the arguments are those of `nbest_translations`.
+
+    Returns:
+        The ids of each sentence, eos behind; what its translation must begin with; and the indices
+        of those that are translated. Of the others a warning is logged, but for empty ones.
+
+    Raises:
+        CallError: if there is not one prefix a sentence, or one text in place of sentences.
+    """
+    if isinstance(sentences, str):
+        raise CallError("one text was given where sentences are expected: write [text].")
+    sources = source_ids(vocabulary, sentences)
+    beginnings = prefix_ids(vocabulary, prefix, sources)
+    limit = longest_source(model, max_extra)
+    wanted = []
+    for index, ids in enumerate(sources):
+        if reason := refusal(ids, beginnings[index], limit, max_extra):
+            logger.warning("line %d%s: it is left empty", first_line + index, reason)
+        elif len(ids) > 1:  # more than eos
+            wanted.append(index)
+    return sources, beginnings, wanted
 
 
 @torch.inference_mode()

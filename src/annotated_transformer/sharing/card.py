@@ -17,9 +17,14 @@ LIBRARY = "annotated-transformer"
 PAPER = "https://arxiv.org/abs/1706.03762"
 TASK = "translation"
 
-USE = """\
-## How to use it
-
+LIBRARIES = {  # what each kind of folder is for, by the hub's name
+    "folder": LIBRARY,
+    "huggingface": "transformers",
+    "ctranslate2": "ctranslate2",
+    "onnx": "onnx",
+}
+USES = {
+    "folder": """\
 ```python
 from annotated_transformer.sharing import Translator
 
@@ -28,7 +33,42 @@ translator.translate(["{example}"])
 ```
 
 or, from a terminal, `annotated-transformer translate --run-dir FOLDER`.
-"""
+""",
+    "huggingface": """\
+```python
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+folder = "this folder, or its name on the hub"
+tokenizer = AutoTokenizer.from_pretrained(folder)
+model = AutoModelForSeq2SeqLM.from_pretrained(folder)
+found = model.generate(**tokenizer(["{example}"], return_tensors="pt", padding=True))
+tokenizer.batch_decode(found, skip_special_tokens=True)
+```
+""",
+    "ctranslate2": """\
+```python
+import ctranslate2
+from tokenizers import Tokenizer
+
+tokenizer = Tokenizer.from_file("FOLDER/tokenizer.json")
+translator = ctranslate2.Translator("FOLDER")
+[found] = translator.translate_batch([tokenizer.encode("{example}").tokens], beam_size=4)
+tokenizer.decode([tokenizer.token_to_id(piece) for piece in found.hypotheses[0]])
+```
+""",
+    "onnx": """\
+In this folder, with `pip install onnxruntime tokenizers`:
+
+```python
+from translate import Translator
+
+Translator(".")("{example}")
+```
+
+or `python translate.py < lines`. It writes the most probable token each time; `translate.py` is
+thirty lines and shows what the two graphs take and give.
+""",
+}
 
 
 def write_card(
@@ -37,6 +77,7 @@ def write_card(
     reports: Sequence[dict[str, Any]],
     made_from: str,
     fields: dict[str, Any],
+    kind: str = "folder",
 ) -> str:
     """The card in Markdown, with the head that the hub reads.
 
@@ -46,12 +87,13 @@ def write_card(
         reports: the scores that are known, one report a split.
         made_from: which checkpoints the weights come from.
         fields: of the head, such as license.
+        kind: of the folder that it lies in, one of `USES`.
     """
     source, target = run.data["source"], run.data["target"]
     name = f"Transformer, {source} to {target}, trained on {run.data['name']}"
     head = ModelCardData(
         language=[source, target],
-        library_name=LIBRARY,
+        library_name=LIBRARIES[kind],
         pipeline_tag=TASK,
         tags=["pytorch", "transformer", "attention-is-all-you-need"],
         model_name=name,
@@ -67,7 +109,7 @@ def write_card(
         "## How it was trained\n\n"
         + rows({**about_the_training(run, metrics), "weights": made_from}),
         "## What it scores\n\n" + scores_of(reports),
-        USE.format(example=EXAMPLES.get(source, "...")),
+        "## How to use it\n\n" + USES[kind].format(example=EXAMPLES.get(source, "...")),
         "## What it is not good for\n\n" + limits(run),
     ]
     return "\n".join(parts)

@@ -113,9 +113,10 @@ class Translator(ModelHubMixin, library_name=LIBRARY):
         """Where the text lay on the machine that trained is nobody else's business."""
         return replace(self.run, data={**self.run.data, "data_dir": None})
 
-    def generate_model_card(self, **fields: Any) -> ModelCard:
-        """README.md. `fields` are of the card's head, such as license="cc-by-4.0"."""
-        return ModelCard(write_card(self.run, self.metrics, self.reports, self.made_from, fields))
+    def generate_model_card(self, kind: str = "folder", **fields: Any) -> ModelCard:
+        """README.md of a folder of this kind. `fields` are of its head, as license="cc-by-4.0"."""
+        text = write_card(self.run, self.metrics, self.reports, self.made_from, fields, kind)
+        return ModelCard(text)
 
     @classmethod
     def _from_pretrained(cls, *, model_id: str, **hub: Any) -> "Translator":

@@ -5,19 +5,20 @@ where the paper has them, and Pegasus, which is Marian with the norms first. CTr
 in C++ that only translates, holds either.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.benchmark.peers import LONGEST, hugging_face_sizes
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import Vocabulary
 from annotated_transformer.errors import CallError
 from annotated_transformer.positional import sinusoidal_encoding
 from annotated_transformer.transformer import Transformer
 
+LONGEST = 512  # positions in their tables of sinusoids
 NEVER = -1e9  # added to the logits of banned tokens: they get no probability, the others get all
 
 
@@ -26,10 +27,37 @@ def refuse_what_peers_cannot_hold(config: TransformerConfig) -> None:
     held = ("norm", "attention_bias", "attention_dropout", "layer_norm_eps", "decoder_layers")
     if config.departures(held) or config.norm == "none" or config.d_k or config.d_v:
         raise CallError(
-            "The peers hold models with a norm at each sub-layer, tied and scaled embeddings, "
-            "sinusoids, residuals, scaled dot products and d_k = d_v = d_model / h; this one has "
-            "other settings: benchmark another run."
+            "Hugging Face's Marian and Pegasus and CTranslate2 hold models with a norm at each "
+            "sub-layer, tied and scaled embeddings, sinusoids, residuals, scaled dot products and "
+            "d_k = d_v = d_model / h; this one has other settings: take another run."
         )
+
+
+def hugging_face_sizes(config: TransformerConfig) -> dict[str, Any]:
+    """Our sizes by the names of Hugging Face's encoder-decoders."""
+    encoder_layers, decoder_layers = config.depths
+    return {
+        "vocab_size": config.vocab_size,
+        "d_model": config.d_model,
+        "encoder_layers": encoder_layers,
+        "decoder_layers": decoder_layers,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "encoder_attention_heads": config.num_heads,
+        "decoder_attention_heads": config.num_heads,
+        "dropout": config.dropout,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "activation_function": "relu",
+        "max_position_embeddings": LONGEST,
+        "scale_embedding": True,
+        "share_encoder_decoder_embeddings": True,
+        "tie_word_embeddings": True,
+        "pad_token_id": config.pad_id,
+        "bos_token_id": config.bos_id,
+        "eos_token_id": config.eos_id,
+        "decoder_start_token_id": config.bos_id,
+    }
 
 
 def hugging_face_of(model: Transformer, banned: tuple[int, ...] = ()) -> nn.Module:
@@ -61,55 +89,75 @@ def hugging_face_of(model: Transformer, banned: tuple[int, ...] = ()) -> nn.Modu
 
 @torch.no_grad()
 def fill(twin: nn.Module, model: Transformer) -> None:
-    """Copy our weights into Marian or Pegasus, in our precision; biases that we lack are zero."""
-    config = model.config
+    """Copy our weights into Marian or Pegasus, in our precision; biases that we lack are zero.
+
+    Their sinusoids, which they make for themselves, have all sines before all cosines, and ours
+    have them in turn. So the features of all vectors are put into their order: a model does not
+    know which of its features is the first.
+    """
     twin.to(model.projection.weight.dtype)
     for module in twin.modules():
         if isinstance(module, nn.LayerNorm):
-            module.eps = config.layer_norm_eps
+            module.eps = model.config.layer_norm_eps
     ours = dict(model.named_parameters())
     for name, parameter in twin.named_parameters():
-        if "embed_positions" in name:
-            parameter.copy_(sinusoidal_encoding(LONGEST, config.d_model))
-        else:
+        if "embed_positions" not in name:
             parameter.copy_(hugging_face_parameter(name, ours))
     cast(Tensor, twin.final_logits_bias).zero_()
 
 
 def hugging_face_parameter(name: str, ours: Mapping[str, Tensor]) -> Tensor:
     """What a parameter of Marian or Pegasus should hold, given ours by name."""
+    values, axis = _ours_and_axis(name, ours)
+    if axis is None:
+        return values
+    features = torch.arange(values.size(axis), device=values.device)
+    return values.index_select(axis, torch.cat([features[0::2], features[1::2]]))
+
+
+def _ours_and_axis(name: str, ours: Mapping[str, Tensor]) -> tuple[Tensor, int | None]:
+    """Our values, and along which axis the features of the model's vectors lie; None: nowhere."""
     if name.endswith("shared.weight") or name.endswith("lm_head.weight"):
-        return ours["source_embedding.table.weight"]
+        return ours["source_embedding.table.weight"], 1
     _, stack, part, *rest, kind = name.split(".")
     gain_or_shift = "gamma" if kind == "weight" else "beta"
     if part == "layer_norm":  # behind the stack, in Pegasus
-        return ours[f"{stack}.final_norm.{gain_or_shift}"]
+        return ours[f"{stack}.final_norm.{gain_or_shift}"], 0
     number, part, *rest = rest
     layer = f"{stack}.layers.{number}"
     norms = ["self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"]
     if stack == "encoder":
         norms.remove("encoder_attn_layer_norm")
     if part in norms:
-        return ours[f"{layer}.residuals.{norms.index(part)}.norm.{gain_or_shift}"]
+        return ours[f"{layer}.residuals.{norms.index(part)}.norm.{gain_or_shift}"], 0
+    reads = part == "fc1" or (part != "fc2" and rest[0] != "out_proj")  # else it writes
+    axis = {("weight", True): 1, ("bias", True): None}.get((kind, reads), 0)
     if part in ("fc1", "fc2"):
-        return ours[f"{layer}.feed_forward.{'inner' if part == 'fc1' else 'outer'}.{kind}"]
+        return ours[f"{layer}.feed_forward.{'inner' if reads else 'outer'}.{kind}"], axis
     attention = f"{layer}.{'self' if part == 'self_attn' else 'cross'}_attention"
     projection = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
     place = f"{attention}.{projection[rest[0]]}_projection"
     weight = ours[f"{place}.weight"]
-    return ours.get(f"{place}.bias", weight.new_zeros(len(weight))) if kind == "bias" else weight
+    if kind == "weight":
+        return weight, axis
+    return ours.get(f"{place}.bias", weight.new_zeros(len(weight))), axis
 
 
 def ctranslate2_folder(
-    model: Transformer, folder: Path, precision: str, banned: tuple[int, ...] = ()
+    model: Transformer,
+    folder: Path,
+    precision: str,
+    banned: tuple[int, ...] = (),
+    words: Sequence[str] | None = None,
 ) -> None:
-    """Write our weights as a model of CTranslate2; its words are the numbers of our tokens.
+    """Write our weights as a model of CTranslate2.
 
     Args:
         model: ours, in float32.
         folder: where to; it must not exist.
         precision: "float32" or "int8", of the matrices.
         banned: tokens that have no probability.
+        words: what each token is called in it; its number if None.
 
     Raises:
         ImportError: if `ctranslate2` is not installed.
@@ -138,12 +186,12 @@ def ctranslate2_folder(
     bias[list(banned)] = NEVER
     spec.decoder.projection.bias = bias.numpy()
 
-    words = [str(token) for token in range(config.vocab_size)]
+    words = list(words or map(str, range(config.vocab_size)))
     spec.register_source_vocabulary(words)
     spec.register_target_vocabulary(words)
     spec.config.bos_token = words[config.bos_id]
     spec.config.eos_token = words[config.eos_id]
-    spec.config.unk_token = words[-1]  # no word is unknown to it
+    spec.config.unk_token = words[Vocabulary.unk_id]
     spec.config.decoder_start_token = words[config.bos_id]
     spec.config.layer_norm_epsilon = config.layer_norm_eps
     spec.validate()
