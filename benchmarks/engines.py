@@ -1,4 +1,4 @@
-"""What `translate --engine ctranslate2` costs beside CTranslate2 called by hand; sizes of all forms.
+"""What `--engine ctranslate2` costs beside CTranslate2 called by hand, and sizes of all forms.
 
     python benchmarks/engines.py --run-dir runs/first --input lines.en --rounds 5
 
