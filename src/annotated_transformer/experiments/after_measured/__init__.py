@@ -5,7 +5,8 @@ processor time of whole steps, all rows in turn in one process, round after roun
 paper's parts in the same round. The batch has the lengths of Multi30k's sentences and invented
 tokens, so that no corpus is needed.
 
-`record.json` is made anew by `python -m annotated_transformer.experiments.after_measured`.
+`record.json` is made anew by `python -m annotated_transformer.experiments.after_measured`; with
+names of rows behind it, these are added to it.
 """
 
 import sys
@@ -114,11 +115,10 @@ def load_record() -> dict[str, Any]:
 
 
 def main() -> None:
-    """The command."""
-    values = {
-        "plan": PLAN,
-        "sentences": SENTENCES,
-        "pieces": PIECES,
-        "rows": measure(steps_of_their_own()),
-    }
+    """The command. Rows that came later are named, and timed beside the base."""
+    named = sys.argv[1:]
+    found = measure([BASE, *named] if named else steps_of_their_own())
+    if named:
+        found = load_record()["rows"] | {row: found[row] for row in named}
+    values = {"plan": PLAN, "sentences": SENTENCES, "pieces": PIECES, "rows": found}
     write_record(__file__, values)
