@@ -40,6 +40,12 @@ def test_only_distinct_trees_are_counted() -> None:
     assert known_words(trees, at_least=1, most=1) == {"the"}
 
 
+def test_sentences_joined_under_one_root_are_not_counted_again() -> None:
+    one, two = "(NP (DT the) (NN dog))", "(VP (VBZ sees) (NP (DT the)))"
+    alone = [parse(f"(ROOT {sentence})") for sentence in (one, two)]
+    assert known_words([*alone, *alone, parse(f"(ROOT {one} {two})")], at_least=2) == {"the"}
+
+
 def test_a_text_is_cut_as_treebanks_cut_it() -> None:
     text = "Don't say it's \"well-known\" (Mr. Smith paid $5.50, or 20% of it, in the 1930s)..."
     assert words_of_text(text) == [

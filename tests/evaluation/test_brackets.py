@@ -16,7 +16,12 @@ from annotated_transformer.data.trees import (
     parse,
 )
 from annotated_transformer.errors import CallError
-from annotated_transformer.evaluation.brackets import brackets, count_brackets, score_brackets
+from annotated_transformer.evaluation.brackets import (
+    BracketCounts,
+    brackets,
+    count_brackets,
+    score_brackets,
+)
 from drawn_trees import TREES
 
 EVALB = json.loads((Path(__file__).parent / "evalb_cases.json").read_text("utf-8"))
@@ -47,6 +52,24 @@ def test_a_sentence_without_a_tree_is_all_missed() -> None:
     counts = count_brackets(gold, None)
     assert (counts.matched, counts.gold, counts.found) == (0, 3, 0)
     assert (counts.recall, counts.precision, counts.f1) == (0, 0, 0)
+
+
+def test_where_no_bracket_is_counted_nothing_is_found_and_all_is_complete() -> None:
+    """As in EVALB, whose F1 is then no number."""
+    tree = parse("(TOP (UH Yes) (. .))")
+    nothing = count_brackets(tree, tree)
+    assert nothing == BracketCounts(sentences=1, complete=1)
+    assert (nothing.recall, nothing.precision, nothing.f1) == (0, 0, 0)
+    assert BracketCounts().f1 == 0
+
+
+def test_a_round_bracket_in_a_sentence_is_a_word_and_no_punctuation() -> None:
+    """EVALB with COLLINS.prm says of this pair: 2 matched, 3 right, 3 found."""
+    counts = count_brackets(
+        parse("(TOP (NP (NP (NN law)) (PRN (-LRB- -LRB-) (CD 7) (-RRB- -RRB-))))"),
+        parse("(TOP (NP (NP (NN law)) (-LRB- -LRB-) (PRN (CD 7)) (-RRB- -RRB-)))"),
+    )
+    assert (counts.matched, counts.gold, counts.found) == (2, 3, 3)
 
 
 def test_other_words_and_another_number_of_trees_are_refused() -> None:

@@ -1,15 +1,19 @@
 """Scores of parsers as they are recorded, and silver trees that go on where they were cut off."""
 
+import shutil
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from annotated_transformer.data.gum import read_splits
+from annotated_transformer.data.gum import as_rows, read_splits
 from annotated_transformer.data.trees import in_brackets, parse
 from annotated_transformer.errors import CallError
 from annotated_transformer.experiments import parsing_measured as measured
 from annotated_transformer.experiments.parsing import silver
+from annotated_transformer.experiments.parsing.parser import Parser
 from annotated_transformer.shipped import PARSER
+from annotated_transformer.training.run_directory import RunDirectory
 
 GUM = """\
 (ROOT (S (NP (PRP he)) (VP (VBD ate) (NP (NN soup))) (. .)))
@@ -17,6 +21,14 @@ GUM = """\
 (ROOT (NP (NN soup)))
 """
 TEXT = "She ate soup.\nHe slept and slept and slept.\nHe ate soup.\nToo short.\n"
+
+
+def write_trees(folder: Path, train: str = GUM, dev: str = GUM, test: str = GUM) -> Path:
+    """A folder like that of GUM."""
+    folder.mkdir()
+    for name, trees in (("train", train), ("dev", dev), ("test", test)):
+        (folder / f"{name}.ptb").write_text(trees)
+    return folder
 
 
 def test_brackets_are_added_up_by_sentence_and_by_label() -> None:
@@ -30,6 +42,14 @@ def test_brackets_are_added_up_by_sentence_and_by_label() -> None:
     assert figures["complete"] == 33.3
 
 
+def test_a_short_sentence_has_40_words_at_most_signs_counted() -> None:
+    short, long = (parse(f"(ROOT (S {'(NN w) ' * n}(. .)))") for n in (39, 40))
+    wrong = parse(in_brackets(long).replace("(S", "(X"))
+    figures = measured.in_figures([(short, short), (long, wrong)])
+    assert (figures["f1"], figures["f1_short"]) == (50, 100)
+    assert measured.in_figures([(long, long)])["f1_short"] == 0  # there is none
+
+
 def test_neighbours_under_one_root() -> None:
     first, second, last = (parse(line) for line in GUM.splitlines())
     two, alone = silver.joined([first, second, last])
@@ -38,11 +58,8 @@ def test_neighbours_under_one_root() -> None:
 
 
 def test_silver_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
-    folder, text = tmp_path / "gum", tmp_path / "text.txt"
-    folder.mkdir()
+    folder, text = write_trees(tmp_path / "gum"), tmp_path / "text.txt"
     text.write_text(TEXT)
-    for name in ("train", "dev", "test"):
-        (folder / f"{name}.ptb").write_text(GUM)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     silver.make_silver(whole, [text], folder, jobs=1)
     trees = [in_brackets(tree) for tree in read_splits(whole)["train"][0]]
@@ -62,6 +79,94 @@ def test_silver_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
         silver.make_silver(broken, [text], folder, jobs=1)
     with pytest.raises(CallError, match="is not there; expected a text file"):
         silver.make_silver(broken, [tmp_path / "none"], folder, jobs=1)
+
+
+def test_sentences_of_4_to_35_words_become_silver(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("".join("w " * n + "\n" for n in range(50)))
+    assert [len(words) for words in silver.sentences_of([text])] == list(range(4, 36))
+
+
+def test_of_a_long_text_lines_from_all_over_it_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(silver, "LINES", 20)
+    short, long = (tmp_path / name for name in ("short.txt", "long.txt"))
+    for text, n in ((short, 20), (long, 100)):
+        text.write_text("".join(f"this is line {line}\n" for line in range(n)))
+
+    def numbers(*texts: Path) -> list[int]:
+        return [int(words[-1]) for words in silver.sentences_of(texts)]
+
+    drawn = [line for line in Random(0).sample(range(101), 20) if line < 100]  # 100: its end
+    assert numbers(short, long, long) == [*range(20), *drawn, *drawn]
+
+
+def test_the_curve_is_of_one_tree_in_two_and_in_four(tmp_path: Path) -> None:
+    sentence, noun, junk = (
+        "(ROOT (S (NP (PRP he)) (VP (VBD slept))))\n",
+        "(ROOT (NP (NN soup)))\n",
+        "(ROOT (X (NP (A a)) (Y (B b))))\n",
+    )
+    train = noun + junk + sentence + junk + noun
+    folder = write_trees(tmp_path / "gum", train, dev=sentence + noun)
+    # From two nouns one of four brackets of dev is found, the sentence's three have no tree.
+    assert measured.measure_curve(folder) == {"3": 100.0, "2": round(200 * 1 / (4 + 1), 2)}
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, float]]:
+    """Beam and penalty of all searches.
+
+    What they find are GUM's rows, if for trees and without a penalty, or free and with one; else
+    nothing.
+    """
+    asked: list[tuple[int, float]] = []
+    right = as_rows([parse(line) for line in GUM.splitlines()], set()).target
+
+    def rows(_: Parser, sentences: object, *, beam_size: int, alpha: float = 0.0) -> list[str]:
+        asked.append((beam_size, alpha))
+        return [""] * len(right) if alpha else right
+
+    def free(_: Parser, sentences: object, *, beam_size: int, alpha: float = 0.3) -> list[str]:
+        asked.append((beam_size, alpha))
+        return right if alpha else [""] * len(right)
+
+    monkeypatch.setattr(Parser, "rows", rows)
+    monkeypatch.setattr(Parser, "free_rows", free)
+    return asked
+
+
+def test_a_run_is_recorded_as_it_ended(tmp_path: Path, searched: list[tuple[int, float]]) -> None:
+    run = RunDirectory(shutil.copytree(PARSER, tmp_path / "run"))
+    for step, loss in ((10, 0.5), (20, 0.25), (30, 0.75)):
+        line = {"step": step, "epoch": 1, "loss": loss, "cpu_seconds": 60.0 * step}
+        run.append_metrics({"event": "train", **line, "loss": 1.0})
+        run.append_metrics({"event": "valid", **line, "perplexity": 1.0})
+    found = measured.measure_run(run.path, write_trees(tmp_path / "gum"))
+    assert (found["steps"], found["processor_minutes"]) == (30, 30)
+    assert found["validation_loss"] == 0.75
+    assert {beam for beam, _ in searched} == {4}
+    for scores in (found["dev"]["trees_only"], found["test"]["trees_only"], found["test"]["free"]):
+        assert (scores["f1"], scores["well_formed"]) == (100, 3)
+    assert found["test"]["free"]["empty_without_penalty"] == 3
+
+
+def test_each_width_is_searched_with_its_own_penalty(
+    tmp_path: Path, searched: list[tuple[int, float]]
+) -> None:
+    found = measured.measure_widths(PARSER, write_trees(tmp_path / "gum"))
+    assert [(of["beam"], of["alpha"]) for of in found] == searched == list(measured.WIDTHS)
+    assert [of["f1"] for of in found] == [0.0 if of["alpha"] else 100.0 for of in found]
+
+
+def test_what_the_record_says_twice_agrees() -> None:
+    record = measured.load_record()
+    (beam_of_runs,) = [of["f1"] for of in record["widths"] if of["beam"] == measured.BEAM]
+    (shipped,) = [run for run in record["runs"]["silver"] if run["seed"] == 0]
+    assert beam_of_runs == shipped["dev"]["trees_only"]["f1"]
+    trees = range(record["rivals"]["sizes"]["train"][0])
+    assert list(record["curve"]) == [str(len(trees[::every])) for every in (2, 4)]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ in words too (16K).
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from annotated_transformer.data.trees import Tree
 
@@ -75,9 +75,19 @@ def without_brackets(word: str) -> str:
 def known_words(trees: Iterable[Tree], at_least: int = 3, most: int = 6000) -> set[str]:
     """The words, lower-cased, that stand `at_least` times in these trees; at most so many of them.
 
-    A tree that occurs again is counted once.
+    A sentence that occurs again is counted once, also if it stands under one root with others.
     """
+    sentences = (part for tree in trees for part in _under_root(tree))
     counts = Counter(
-        without_brackets(word.lower()) for tree in dict.fromkeys(trees) for word in tree.words()
+        without_brackets(word.lower())
+        for sentence in dict.fromkeys(sentences)
+        for word in sentence.words()
     )
     return {word for word, count in counts.most_common(most) if count >= at_least}
+
+
+def _under_root(tree: Tree) -> Iterator[Tree]:
+    """The sentences of a tree: what its root holds, or all of it if it has none."""
+    for part in tree.children if tree.category == "ROOT" else (tree,):
+        if isinstance(part, Tree):
+            yield part

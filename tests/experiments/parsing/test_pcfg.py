@@ -1,14 +1,23 @@
 """The grammar read off trees gives the trees and probabilities of NLTK's (nltk_pcfg.json)."""
 
 import json
+import math
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotated_transformer.data.trees import Tree, in_brackets, leaves_of, parse
-from annotated_transformer.experiments.parsing.pcfg import Grammar, binary, tagged, tree_of
+from annotated_transformer.experiments.parsing.pcfg import (
+    Grammar,
+    Node,
+    binary,
+    tagged,
+    tree_of,
+)
 from drawn_trees import TREES as DRAWN
 
 NLTK = json.loads((Path(__file__).parent / "nltk_pcfg.json").read_text("utf-8"))
@@ -60,3 +69,46 @@ def test_functions_and_a_root_of_one_phrase_are_left_out() -> None:
     tree = parse("(ROOT (S-IMP (VP (VB go)) (. .)))")
     assert binary(tree, 2, 1).symbol == "S"
     assert binary(parse("(ROOT (NP (NN a)) (. .))"), 2, 1).symbol == "ROOT"
+
+
+def steps(node: Node, signs: Sequence[str]) -> list[tuple[str, ...]]:
+    """What a binary tree is made of: its root, and each symbol with its two parts or its word."""
+    left = iter(signs)
+    parts = [
+        (part.symbol, *([below.symbol for below in part.parts] or [next(left)]))
+        for part in node.below()
+    ]
+    return [("", node.symbol), *parts]
+
+
+@settings(max_examples=40)
+@given(st.lists(DRAWN, min_size=1, max_size=4), st.integers(1, 3), st.integers(0, 1))
+def test_a_best_tree_has_the_product_of_the_shares_of_its_steps(
+    trees: list[Tree], siblings: int, parents: int
+) -> None:
+    """And no tree of the treebank has more."""
+    rows = [list(tree.words()) for tree in trees]
+    nodes = [binary(tree, siblings, parents) for tree in trees]
+    counts = Counter(
+        step for node, row in zip(nodes, rows, strict=True) for step in steps(node, row)
+    )
+    total = Counter(symbol for symbol, *_ in counts.elements())
+
+    def log_probability(node: Node, row: Sequence[str]) -> float:
+        return sum(math.log(counts[step] / total[step[0]]) for step in steps(node, row))
+
+    ours = Grammar(trees, rows, siblings, parents)
+    for node, row in zip(nodes, rows, strict=True):
+        found = ours.best(row)
+        assert found is not None
+        assert found[1] == pytest.approx(log_probability(found[0], row), rel=1e-4)
+        assert found[1] >= log_probability(node, row) - 1e-3
+
+
+def test_a_word_never_seen_has_a_tag_as_often_as_all_its_rare_words_together() -> None:
+    seen = [("NN", "◦"), ("NN", "◦"), ("NN", "◦ing"), ("NN", "dog"), ("VB", "◦"), ("DT", "the")]
+    trees = [parse(f"(ROOT ({tag} w))") for tag, _ in seen]
+    found = Grammar(trees, [[sign] for _, sign in seen]).best(["◦ly"])
+    assert found is not None
+    assert found[0].symbol == "NN"
+    assert found[1] == pytest.approx(math.log(3 / 6))  # a noun and rare: three of six trees

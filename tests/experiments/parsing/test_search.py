@@ -104,3 +104,16 @@ def test_all_trees_that_fit_are_found_and_no_others() -> None:
 def test_a_vocabulary_without_rows_is_refused() -> None:
     with pytest.raises(KeyError):
         TreesOnly(Noise(0), [[4]], [9], Vocabulary.of_words(["a b"], 9))
+
+
+def test_the_next_word_is_as_probable_as_all_words_and_every_other_sign_as_itself() -> None:
+    words = VOCABULARY.encode("a b")
+    any_word = [*VOCABULARY.encode("a b c"), VOCABULARY.unk_id]
+    row = [BOS, *VOCABULARY.encode("(ROOT (NP a )NP (S (NP b )NP )S )ROOT")]
+    decoder = TreesOnly(Noise(0), [words], [20], VOCABULARY)
+    for length in range(1, len(row) + 1):
+        prefixes = torch.tensor([[row[:length]]])
+        given, logits = Noise(0).next_logits(prefixes)[0, 0], decoder.next_logits(prefixes)[0, 0]
+        for sign in logits.isfinite().nonzero().flatten().tolist():
+            expected = given[any_word].logsumexp(dim=0) if sign in words else given[sign]
+            assert logits[sign].item() == pytest.approx(expected.item(), abs=1e-5)

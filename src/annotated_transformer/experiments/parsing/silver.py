@@ -79,7 +79,7 @@ def sentences_of(texts: Sequence[Path]) -> Iterator[list[str]]:
     """The words of the sentences, one a line, that become silver."""
     for text in texts:
         lines = text.read_text("utf-8").split("\n")
-        if len(lines) > LINES:
+        if len(lines) - (lines[-1] == "") > LINES:
             lines = Random(SEED).sample(lines, LINES)
         for line in lines:
             words = words_of_text(line)
