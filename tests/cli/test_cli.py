@@ -64,7 +64,7 @@ def test_every_module_that_is_a_command_is_named_with_its_help():
         (["progress", "--zz"], "progress", "no option --zz; --help lists what there is."),
         (["data", "get", "grammar", "--fromat"], "data get", "did you mean --format?"),
         (["train", "--run-dri", "x"], "train", "no option --run-dri; did you mean --run-dir?"),
-        (["export", "--format", "json"], "export", "no option --format; --help lists what there"),
+        (["average", "--format", "json"], "average", "no option --format; --help lists what there"),
         (["ledger", "check", "a=b"], "ledger check", "'a=b' was given where nothing is expected"),
         (["translate", "A.", "--beam", "2", "B."], "translate", "'B.' was given where nothing"),
         (["translate", "A.", "-Hello", "--zz"], "translate", "there is no option --zz;"),

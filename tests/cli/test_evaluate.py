@@ -16,6 +16,7 @@ from sacrebleu.dataset import DATASETS
 
 from annotated_transformer.cli import main
 from annotated_transformer.cli.options import ALPHAS
+from annotated_transformer.cli.report import wrapped
 from annotated_transformer.cli.scores import length_ratio
 from annotated_transformer.cli.translation_files import refuse_to_overwrite, write_lines
 from annotated_transformer.cli.tuning import try_searches
@@ -311,6 +312,48 @@ def test_sentences_that_stand_in_both_splits_are_counted(run_dir, capsys, search
     said = capsys.readouterr()
     assert json.loads(said.out)["sentences_also_there"] == 2
     assert "2 of the 3 sentences of test also stand in valid" in said.err
+
+
+# Why is the score low?
+
+
+def test_the_causes_of_a_low_score_are_told_if_asked_for_and_else_not_looked_for(
+    run_dir, capsys, monkeypatch
+):
+    plain = evaluate(run_dir, capsys)
+    report = evaluate(run_dir, capsys, "--explain")
+    known = [cause["name"] for cause in report["causes"]]
+    assert set(report) - set(plain) == {"causes", "innocent"}
+    assert known[-4:] == ["averaging", "training length", "data", "a bug"]
+    assert "search" in [*known, *report["innocent"]]
+    assert "2 pairs were trained on" in report["causes"][-2]["found"]
+    assert f"diagnose --run-dir {run_dir}`" in report["causes"][-1]["advice"]
+    gone = "annotated_transformer.cli.evaluate_run.explain"
+    monkeypatch.setattr(gone, lambda *_: pytest.fail("it was not asked for"))
+    assert "causes" not in evaluate(run_dir, capsys)
+
+
+def test_the_causes_of_a_file_are_a_numbered_list_with_gains(given, capsys):
+    (given / "ours.de").write_text("Ein hund läuft .\nZwei hunde .\n\n", "utf-8")
+    call = ["evaluate", "--hypotheses", str(given / "ours.de"), "--data-dir"]
+    call += [str(given / "corpus"), "--explain"]
+    assert main([*call, "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    measured = [cause for cause in report["causes"] if cause["gain"] is not None]
+    assert measured == report["causes"]  # a file has no model
+    assert {"empty translations", "length"} <= {cause["name"] for cause in measured}
+    assert main(call) == 0
+    said = capsys.readouterr().out.partition("why the cased score is not higher")[2]
+    for number, cause in enumerate(measured, 1):
+        assert f"\n{number}. {cause['name']}: {cause['gain']:+.2f} BLEU. " in said
+    assert "asked, and not it: " in said
+    assert max(map(len, said.splitlines())) <= 100
+
+
+def test_a_command_in_a_cause_stays_on_one_line():
+    command = "`annotated-transformer diagnose --run-dir " + "folder/" * 8 + "run`"
+    lines = wrapped(f"1. a bug: {'word ' * 12}{command} asks for them.")
+    assert [line for line in lines if command in line]
 
 
 # Intervals, other outputs, files of translations

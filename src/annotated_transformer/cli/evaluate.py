@@ -33,6 +33,7 @@ def register(parser: argparse.ArgumentParser) -> None:
               %(prog)s --run-dir runs/first --data grammar --split test
               %(prog)s --run-dir runs/first --against theirs.de
               %(prog)s --hypotheses ours.de --data-dir my_corpus --every-protocol
+              %(prog)s --run-dir runs/first --split valid --explain
               %(prog)s --run-dir runs/big --data sacrebleu:wmt14/full --output ours.de
             """
     )
@@ -85,6 +86,12 @@ def register(parser: argparse.ArgumentParser) -> None:
         "--every-protocol",
         action="store_true",
         help="BLEU of the same translations under each protocol in use as well",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="why the score is not higher: causes, each with what it takes where that can be "
+        "measured; a model translates some sentences of the split again",
     )
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write the translations here, a new file"

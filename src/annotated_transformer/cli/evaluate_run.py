@@ -8,6 +8,7 @@ from functools import partial
 
 import torch
 
+from annotated_transformer.cli.explanation import explain
 from annotated_transformer.cli.options import ALPHAS, print_json, print_lines
 from annotated_transformer.cli.report import Report, SearchReport
 from annotated_transformer.cli.scores import (
@@ -195,6 +196,9 @@ def report_on(
         search=search,
         likelihood=likelihood,
         left_out_of_likelihood=left_out,
+        explanation=explain(arguments, corpus, hypotheses, trained, search)
+        if arguments.explain
+        else None,
     )
 
 

@@ -1,5 +1,6 @@
 """What `evaluate` reports of one split, for people and for programs."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -7,6 +8,7 @@ from typing import Any
 
 from annotated_transformer.cli.options import counted
 from annotated_transformer.cli.scores import Compared, Scored
+from annotated_transformer.evaluation.causes_in_texts import LEAST, Cause
 from annotated_transformer.evaluation.forensics import ProtocolScore
 from annotated_transformer.evaluation.likelihood import Likelihood
 from annotated_transformer.evaluation.scoring import TriedSearch, other_limit, searches_in_words
@@ -54,6 +56,38 @@ class SearchReport:
 
 
 @dataclass(frozen=True)
+class Explanation:
+    """Why a score is low: its causes, and what was asked and is none."""
+
+    causes: list[Cause]
+    innocent: list[str]
+
+    def as_text(self) -> list[str]:
+        """A numbered list for people."""
+        measured = sum(cause.gain is not None for cause in self.causes)
+        rows = ["why the cased score is not higher (gains overlap, so they do not add up):"]
+        if not measured:
+            rows.append(f"nothing that was measured takes {LEAST} BLEU or more")
+        for number, cause in enumerate(self.causes, 1):
+            if number == measured + 1:
+                rows.append("what else it may be, without a gain that can be computed:")
+            gain = "" if cause.gain is None else f" {cause.gain:+.2f} BLEU."
+            rows += wrapped(f"{number}. {cause.name}:{gain} {cause.found} {cause.advice}")
+        if self.innocent:
+            rows += wrapped(f"asked, and not it: {', '.join(self.innocent)}")
+        return rows
+
+
+def wrapped(text: str) -> list[str]:
+    """Lines of at most 100 characters; what stands in backticks stays on one."""
+    together = re.sub("`[^`]*`", lambda command: command[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(
+        together, 100, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\0", " ") for line in lines]
+
+
+@dataclass(frozen=True)
 class Report:
     """All that is found of one split.
 
@@ -73,6 +107,7 @@ class Report:
         search: how the model translated.
         likelihood: of the references.
         left_out_of_likelihood: pairs that were too long for it.
+        explanation: why the score is not higher, if asked for.
     """
 
     run_dir: str | None
@@ -90,11 +125,12 @@ class Report:
     search: SearchReport | None
     likelihood: Likelihood | None
     left_out_of_likelihood: int
+    explanation: Explanation | None
 
     def as_json(self) -> dict[str, Any]:
         """One flat object. Without a model the search is null, and what a model gives is left out.
 
-        What was not asked for is null.
+        What was not asked for is null; an explanation is left out.
         """
         values = {field: value for field, value in vars(self).items() if field not in NESTED}
         searched = {"beam": None, "alpha": None, "alpha_chosen_on": None, "max_extra": None}
@@ -116,6 +152,7 @@ class Report:
             "every_protocol": [asdict(score) for score in self.every_protocol] or None,
             "against": against,
             **modelled,
+            **(asdict(self.explanation) if self.explanation else {}),
         }
 
     def as_text(self) -> list[str]:
@@ -136,6 +173,7 @@ class Report:
             *self._model_as_text(),
             *(comparison_as_text(*self.against) if self.against else []),
             *(protocols_as_text(self.every_protocol) if self.every_protocol else []),
+            *(self.explanation.as_text() if self.explanation else []),
         ]
 
     def _model_as_text(self) -> list[str]:
@@ -156,7 +194,15 @@ class Report:
         ]
 
 
-NESTED = ("scores", "every_protocol", "against", "search", "likelihood", "left_out_of_likelihood")
+NESTED = (
+    "scores",
+    "every_protocol",
+    "against",
+    "search",
+    "likelihood",
+    "left_out_of_likelihood",
+    "explanation",
+)
 
 
 def scores_as_text(scored: Sequence[Scored]) -> list[str]:

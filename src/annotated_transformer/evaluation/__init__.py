@@ -9,4 +9,6 @@ Its modules:
     brackets       of constituency trees, counted as EVALB counts them
     significance   how sure a difference of scores is
     forensics      one output under every protocol that papers use
+    explain        from a low score to its causes, which stand in `causes_in_form`,
+                   `causes_in_texts` and `causes_in_a_model`
 """
