@@ -7,7 +7,7 @@ from torch import nn
 from annotated_transformer.after.attention import LaterAttention, LinearAttention
 from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.after.families import OneStack
-from annotated_transformer.after.networks import Experts, GELUNetwork, SwiGLU
+from annotated_transformer.after.networks import Experts, GELUNetwork, SiLUNetwork, SwiGLU
 from annotated_transformer.after.norms import RMSNorm
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.feed_forward import FeedForward
@@ -32,6 +32,8 @@ def build_transformer(config: TransformerConfig) -> Transformer:
                 layer.feed_forward = network(config)
             if config.norm_kind == "rms":
                 use_rms_norm(stack, config)
+        if config.output_bias:
+            add_output_bias(model)
     return model
 
 
@@ -47,6 +49,7 @@ def network(config: LaterConfig) -> nn.Module:
     kinds: dict[str, Callable[[], nn.Module]] = {
         "relu": lambda: FeedForward(*sizes),
         "gelu": lambda: GELUNetwork(*sizes),
+        "silu": lambda: SiLUNetwork(*sizes),
         "swiglu": lambda: SwiGLU(*sizes),
         "experts": lambda: Experts(
             *sizes, config.experts, config.experts_used, config.expert_balance
@@ -61,3 +64,11 @@ def use_rms_norm(stack: nn.Module, config: LaterConfig) -> None:
         for name, child in module.named_children():
             if isinstance(child, LayerNorm):
                 setattr(module, name, RMSNorm(config.d_model, config.layer_norm_eps))
+
+
+def add_output_bias(model: Transformer) -> None:
+    """A number for each token, added to its logits; zero at the start."""
+    table = model.projection.weight
+    model.projection = nn.Linear(table.size(1), len(table))
+    model.projection.weight = table
+    nn.init.zeros_(model.projection.bias)

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_type_hints
 from annotated_transformer.config import LARGEST, TransformerConfig, refuse_other_names
 
 NormKind = Literal["layer", "rms"]
-Network = Literal["relu", "gelu", "swiglu", "experts"]
+Network = Literal["relu", "gelu", "silu", "swiglu", "experts"]
 RelativePositions = Literal["none", "rope", "alibi"]
 Stretch = Literal["linear", "ntk"]
 Kernel = Literal["softmax", "linear"]
@@ -41,8 +41,9 @@ class LaterConfig(TransformerConfig):
 
     Args:
         norm_kind: "layer", or "rms": divided by the root mean square, no mean and no shift.
-        network: of the feed-forward sub-layers: "relu" (equation 2), "gelu", "swiglu" with three
-            matrices and no biases, or "experts", of which each token takes a few.
+        network: of the feed-forward sub-layers: "relu" (equation 2), "gelu" or "silu" in its place,
+            "swiglu" with three matrices and no biases, or "experts", of which each token takes a
+            few.
         experts: how many networks of inner width d_ff there are.
         experts_used: how many of them each token takes.
         expert_balance: how much a training step raises the chances of an expert that got less than
@@ -58,6 +59,7 @@ class LaterConfig(TransformerConfig):
         window: self-attention sees no key so many positions away, or further; None: all.
         global_tokens: the first so many positions see all and are seen by all, window or not.
         kernel: "softmax", or "linear": (elu(q) + 1) · (elu(k) + 1) in place of the exponential.
+        output_bias: a number for each token, added to its logits: of models that were imported.
         family: "encoder-decoder", or one stack of num_layers that reads the source and writes the
             target in the same row: "decoder-only", or "prefix", in which the source is seen in both
             directions; "encoder-only" reads and cannot write (`families`).
@@ -79,6 +81,7 @@ class LaterConfig(TransformerConfig):
     window: int | None = None
     global_tokens: int = 0
     kernel: Kernel = "softmax"
+    output_bias: bool = False
     family: Family = "encoder-decoder"
 
     def __post_init__(self) -> None:
@@ -175,8 +178,9 @@ class LaterConfig(TransformerConfig):
 
     def count_parameters(self) -> int:
         """As of the paper's model; of one stack its layers, without cross-attention."""
+        biases = self.vocab_size * self.output_bias
         if not self.is_one_stack:
-            return super().count_parameters()
+            return super().count_parameters() + biases
         tables = self.max_positions * self.d_model if self.positions == "learned" else 0
         norm = self.norm_parameters()
         layer = self.attention_parameters() + self.network_parameters() + 2 * norm
@@ -186,6 +190,7 @@ class LaterConfig(TransformerConfig):
             + norm * self.has_final_norm
             + matrices * self.vocab_size * self.d_model
             + tables
+            + biases
         )
 
     def attention_parameters(self) -> int:

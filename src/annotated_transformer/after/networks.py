@@ -18,6 +18,17 @@ class GELUNetwork(FeedForward):
         return functional.gelu(self.inner(x))
 
 
+class SiLUNetwork(FeedForward):
+    """Equation 2 with x σ(x), which is also called swish, in place of max(0, x): Marian's.
+
+    Source: Elfwing et al. (2017).
+    """
+
+    def hidden(self, x: Tensor) -> Tensor:
+        """SiLU(x W_1 + b_1), (..., d_ff)."""
+        return functional.silu(self.inner(x))
+
+
 class SwiGLU(nn.Module):
     """(swish(x W) ∘ (x V)) W_2: one half of what is computed decides how much of the other passes.
 

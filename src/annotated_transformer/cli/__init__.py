@@ -24,6 +24,7 @@ COMMANDS = {  # by their names, in the order of --help
     "diagnose": "ask a run what betrays a bug that raises no error",
     "museum": "bugs that run without an error, each trained on purpose",
     "export": "a trained model as one folder to hand on",
+    "import": "a Marian model of others as a run directory",
     "benchmark": "this package beside others, on this machine",
     "translate": "translate sentences, a file, or standard input line by line",
     "evaluate": "BLEU with its signature and interval, chrF, perplexity, speed",
@@ -33,6 +34,7 @@ COMMANDS = {  # by their names, in the order of --help
     "workbook": "make a notebook of chosen exercises",
     "ledger": "the paper's facts beside ours: build the pages, check them, record a run",
 }
+MODULES = {"import": "import_model"}  # of a command whose name is a word of Python
 PROGRAM = "annotated-transformer"
 
 
@@ -110,7 +112,8 @@ def build_parser(
     for command, says in COMMANDS.items():
         of_command = subparsers.add_parser(command, help=says)
         if words is None or command in words:
-            importlib.import_module(f"annotated_transformer.cli.{command}").register(of_command)
+            name = MODULES.get(command, command)
+            importlib.import_module(f"annotated_transformer.cli.{name}").register(of_command)
     return parser
 
 

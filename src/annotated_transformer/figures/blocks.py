@@ -9,7 +9,13 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.figures.style import LOOKS, TEXT, new_figure
 
 NORMS = {"layer": "LayerNorm", "rms": "RMSNorm"}
-NETWORKS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU, a gate", "experts": "experts"}
+NETWORKS = {
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "silu": "SiLU",
+    "swiglu": "SwiGLU, a gate",
+    "experts": "experts",
+}
 DISTANCES = {"rope": "rotations on Q and K", "alibi": "distances off the scores"}
 POSITIONS = {
     "sinusoidal": "embeddings + sinusoids",

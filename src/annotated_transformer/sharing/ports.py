@@ -108,39 +108,49 @@ def fill(twin: nn.Module, model: Transformer) -> None:
 
 def hugging_face_parameter(name: str, ours: Mapping[str, Tensor]) -> Tensor:
     """What a parameter of Marian or Pegasus should hold, given ours by name."""
-    values, axis = _ours_and_axis(name, ours)
+    place, axis = place_in_ours(name)
+    if place not in ours:  # a bias that our attention lacks
+        weight = ours[place.removesuffix("bias") + "weight"]
+        return weight.new_zeros(len(weight))
     if axis is None:
-        return values
-    features = torch.arange(values.size(axis), device=values.device)
-    return values.index_select(axis, torch.cat([features[0::2], features[1::2]]))
+        return ours[place]
+    return ours[place].index_select(
+        axis, sines_first(ours[place].size(axis)).to(ours[place].device)
+    )
 
 
-def _ours_and_axis(name: str, ours: Mapping[str, Tensor]) -> tuple[Tensor, int | None]:
-    """Our values, and along which axis the features of the model's vectors lie; None: nowhere."""
-    if name.endswith("shared.weight") or name.endswith("lm_head.weight"):
-        return ours["source_embedding.table.weight"], 1
+def sines_first(d_model: int) -> Tensor:
+    """Which of our features is the first, the second, ... of theirs; (d_model,)."""
+    features = torch.arange(d_model)
+    return torch.cat([features[0::2], features[1::2]])
+
+
+def place_in_ours(name: str) -> tuple[str, int | None]:
+    """What a parameter of Marian or Pegasus is called here.
+
+    Returns:
+        Our name, and the axis along which the features of the model's vectors lie; None: nowhere.
+    """
+    if name.endswith(("shared.weight", "lm_head.weight", "embed_tokens.weight")):
+        return "source_embedding.table.weight", 1
     _, stack, part, *rest, kind = name.split(".")
     gain_or_shift = "gamma" if kind == "weight" else "beta"
     if part == "layer_norm":  # behind the stack, in Pegasus
-        return ours[f"{stack}.final_norm.{gain_or_shift}"], 0
+        return f"{stack}.final_norm.{gain_or_shift}", 0
     number, part, *rest = rest
     layer = f"{stack}.layers.{number}"
     norms = ["self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"]
     if stack == "encoder":
         norms.remove("encoder_attn_layer_norm")
     if part in norms:
-        return ours[f"{layer}.residuals.{norms.index(part)}.norm.{gain_or_shift}"], 0
+        return f"{layer}.residuals.{norms.index(part)}.norm.{gain_or_shift}", 0
     reads = part == "fc1" or (part != "fc2" and rest[0] != "out_proj")  # else it writes
     axis = {("weight", True): 1, ("bias", True): None}.get((kind, reads), 0)
     if part in ("fc1", "fc2"):
-        return ours[f"{layer}.feed_forward.{'inner' if reads else 'outer'}.{kind}"], axis
+        return f"{layer}.feed_forward.{'inner' if reads else 'outer'}.{kind}", axis
     attention = f"{layer}.{'self' if part == 'self_attn' else 'cross'}_attention"
     projection = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
-    place = f"{attention}.{projection[rest[0]]}_projection"
-    weight = ours[f"{place}.weight"]
-    if kind == "weight":
-        return weight, axis
-    return ours.get(f"{place}.bias", weight.new_zeros(len(weight))), axis
+    return f"{attention}.{projection[rest[0]]}_projection.{kind}", axis
 
 
 def ctranslate2_folder(

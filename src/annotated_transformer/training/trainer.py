@@ -69,7 +69,16 @@ from annotated_transformer.transformer import Transformer
 
 
 def build_model(config: RunConfig, device: torch.device) -> Transformer:
-    """The model of a run with its starting values, which follow from the seed."""
+    """The model of a run with its starting values, which follow from the seed.
+
+    Raises:
+        CallError: if it is one that is imported and not trained.
+    """
+    if isinstance(config.model, LaterConfig) and config.model.output_bias:
+        raise CallError(
+            "output_bias is of models that were imported: the loss of a training has no place for "
+            "it. Leave it out."
+        )
     torch.manual_seed(config.training.seed)
     model = build_transformer(config.model).to(device)
     if config.training.init_gain != 1:
