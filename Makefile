@@ -4,12 +4,14 @@
 #   NEWEST=1             the newest releases that pyproject.toml allows, instead of the lock
 #   DATA_DIR=FOLDER      real corpora for the tests that can use them (they are skipped without)
 #   BASE=COMMIT          what `make quick` compares with
+#   RECORD=1             let the chapters say that they passed today (results/verified.json)
 
 VENV ?= .venv
 PORT ?= 8000
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(8, os.cpu_count() or 2))")
 DATA_DIR ?=
 BASE ?=
+RECORD ?=
 
 ifeq ($(OS),Windows_NT)
 PYTHON ?= python
@@ -26,7 +28,7 @@ REQUIREMENTS := $(if $(NEWEST),--upgrade --editable ".[anki$(comma)book$(comma)t
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=1200 --nbval-kernel-startup-timeout=300 --dist loadscope
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 BOOK := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* book/_templates/* \
-        book/_templates/*/* book/_extensions/*.py) $(NOTEBOOKS)
+        book/_templates/*/* book/_extensions/*.py results/verified.json) $(NOTEBOOKS)
 PACKAGE := $(foreach depth,* */* */*/* */*/*/* */*/*/*/*, \
         $(wildcard $(addprefix src/annotated_transformer/$(depth).,py md json jsonl safetensors)))
 
@@ -128,6 +130,7 @@ test-code-all: setup node_modules/.installed book
 test-notebooks: setup
 	@echo "== Every notebook, strictly"
 	@$(PYTEST) $(NBVAL) $(NOTEBOOKS)
+	@$(if $(RECORD),$(RUN) tools/verified.py)
 
 # A notebook that passes once may have been lucky.
 test-notebooks-again: test-notebooks

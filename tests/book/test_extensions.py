@@ -7,6 +7,7 @@ import pytest
 from sphinx.errors import ExtensionError
 
 import glossary_links
+import last_verified
 import light_pages
 import notebook_links
 from accessible_html import (
@@ -121,3 +122,19 @@ def test_a_page_loads_only_what_it_needs() -> None:
 def test_what_is_taken_from_no_page_fails_the_build() -> None:
     with pytest.raises(ExtensionError, match="Font Awesome: no page loads this"):
         light_pages.check_all_was_found(Counter({"the search": 1, "MathJax": 1}))
+
+
+def test_a_chapter_says_when_it_last_ran_and_nothing_once_it_has_changed() -> None:
+    notebook = {
+        "cells": [
+            {"cell_type": "markdown", "source": ["# Masks"]},
+            {"cell_type": "code", "source": ["print(1)"], "outputs": [{"text": ["1\n"]}]},
+        ]
+    }
+    about = {"date": "2026-11-30", "torch": "2.13.0", "python": "3.11.7", "system": "Linux"}
+    record = {"02_masks": {"content": last_verified.content_of(notebook), **about}}
+    says = last_verified.sentence("02_masks", notebook, record)
+    assert all(value in says for value in about.values())
+    assert last_verified.sentence("03_new", notebook, record) == ""
+    notebook["cells"][1]["outputs"] = [{"text": ["2\n"]}]
+    assert last_verified.sentence("02_masks", notebook, record) == ""
