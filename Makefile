@@ -41,13 +41,14 @@ PYTEST := $(RUN) -m pytest -n $(WORKERS)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup book quick test test-all check $(TESTS) browser serve lab address lock clean
+.PHONY: help setup book epub quick test test-all check $(TESTS) browser serve lab address lock clean
 
 help:
 	@echo "make book      set up and build the site into _build/html"
 	@echo "make quick     style, types and the tests of what a change touches: two minutes"
 	@echo "make test      all that a change can break: code, exercises, notebooks, site"
 	@echo "make test-all  that and the slow ones: nightly, and before something is called done"
+	@echo "make epub      the book as one file for readers of books, into _build/plain/epub"
 	@echo "make serve     the built site at http://127.0.0.1:$(PORT)/"
 	@echo "make lab       the notebooks in JupyterLab"
 	@echo "make address URL=https://OWNER.github.io/REPOSITORY/    where the book is published"
@@ -89,6 +90,9 @@ _build/html/.built: $(BOOK) $(PACKAGE) $(VENV)/.installed _build/static/.copied 
 	@echo "== Building the site"
 	@$(RUN) tools/build_book.py build
 	@touch $@
+
+epub: setup _build/static/.copied
+	@$(RUN) tools/plain_sphinx.py epub
 
 serve: book
 	@$(RUN) tools/build_book.py serve $(PORT)

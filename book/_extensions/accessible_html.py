@@ -80,7 +80,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     found: Counter[Mend] = Counter()
 
     def begin(app: Sphinx) -> None:
-        if app.builder.format == "html":
+        if app.builder.name == "html":
             ours = [Path(app.confdir, folder) for folder in app.config.templates_path]
             theme = [Path(folder) for folder in app.builder.theme.get_theme_dirs()]
             check_parts_of_the_theme(ours, theme)
@@ -92,7 +92,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
             context["body"] = mended(context["body"], pagename, found)
 
     def end(app: Sphinx, exception: Exception | None) -> None:
-        if exception is None and app.builder.format == "html":
+        if exception is None and app.builder.name == "html":
             check_every_mend_was_needed(found)
 
     app.connect("builder-inited", begin)

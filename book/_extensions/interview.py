@@ -497,7 +497,7 @@ def _told_to_the_page(question: Question) -> dict[str, Any]:
 
 def write_all(app: Sphinx, exception: Exception | None) -> None:
     """Put the bank and the cards beside the pages."""
-    if exception is None and app.builder.format == "html":
+    if exception is None and app.builder.name == "html":
         folder = Path(app.outdir) / "_static"
         (folder / BANK).write_text(bank_script(), encoding="utf-8")
         errata = (BOOK / "errata.md").read_text(encoding="utf-8")

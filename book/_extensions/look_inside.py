@@ -150,7 +150,7 @@ def add_style(app: Sphinx, page: str, template: str, context: dict[str, Any], _:
 
 def write_numbers(app: Sphinx, exception: Exception | None) -> None:
     """Put the numbers beside the program that reads them."""
-    if exception is None and app.builder.format == "html":
+    if exception is None and app.builder.name == "html":
         target = Path(app.outdir) / "_static" / NUMBERS
         target.write_text(numbers_script(), encoding="utf-8")
 

@@ -113,7 +113,7 @@ def _bytes_of(script: Path) -> int:
 
 def write_all(app: Sphinx, exception: Exception | None) -> None:
     """Put the grader and the list of sizes beside Python."""
-    if exception is None and app.builder.format == "html":
+    if exception is None and app.builder.name == "html":
         folder = Path(app.outdir) / "_static" / "python"
         write_part(folder, BUNDLE, bundle())
         (folder / SIZES).write_text(sizes_script(folder), encoding="utf-8")

@@ -4,14 +4,15 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
-ONLY_OF_JUPYTER_BOOK = ("jupyter_book", "sphinx_comments")
-SOURCES = ("book", "notebooks", "src", "README.md", "CONTRIBUTING.md")
+MENU = "{http://www.w3.org/1999/xhtml}"
 
 
 def articles(site: Path) -> dict[str, str]:
@@ -25,29 +26,49 @@ def articles(site: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.slow
-def test_plain_sphinx_builds_the_same_pages(tmp_path: Path) -> None:
+def built(builder: str) -> Path:
+    """The folder that a builder of plain Sphinx fills, without a warning."""
     if not (SITE / "book" / "index.html").exists():
         pytest.skip("the site is not built: run `make book` first")
-    for name in SOURCES:
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "_build").mkdir()
-    (tmp_path / "_build" / "static").symlink_to(ROOT / "_build" / "static")
-    for name in ("_config.yml", "_toc.yml"):
-        shutil.copyfile(ROOT / name, tmp_path / name)
-    scripts = Path(sys.executable).parent
-    subprocess.run([scripts / "jupyter-book", "config", "sphinx", tmp_path], check=True)
-    conf = tmp_path / "conf.py"
-    text = conf.read_text(encoding="utf-8")
-    for name in ONLY_OF_JUPYTER_BOOK:
-        assert f"'{name}', " in text
-        text = text.replace(f"'{name}', ", "")
-    extensions = f"import sys\nsys.path.insert(0, {str(ROOT / 'book' / '_extensions')!r})\n"
-    conf.write_text(extensions + text, encoding="utf-8")
-    out = tmp_path / "site"
-    command = [scripts / "sphinx-build", "-q", "-W", "-b", "html", tmp_path, out]
+    command = [sys.executable, ROOT / "tools" / "plain_sphinx.py", builder]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    ours, plain = articles(SITE), articles(out)
+    return ROOT / "_build" / "plain" / builder
+
+
+@pytest.mark.slow
+def test_plain_sphinx_builds_the_same_pages() -> None:
+    ours, plain = articles(SITE), articles(built("html"))
     assert ours.keys() == plain.keys()
     assert [name for name in ours if ours[name] != plain[name]] == []
+
+
+@pytest.mark.slow
+def test_an_epub_has_every_page_in_order_its_formulas_and_its_pictures() -> None:
+    [path] = built("epub").glob("*.epub")
+    with zipfile.ZipFile(path) as book:
+        names = book.namelist()
+        pages = {name: book.read(name) for name in names if name.endswith(".xhtml")}
+    for name, page in pages.items():
+        ElementTree.fromstring(page)  # well-formed
+        assert b"<script" not in page, name
+    chapters = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
+    menu = ElementTree.fromstring(pages["nav.xhtml"])
+    links = [link.get("href", "") for link in menu.iter(f"{MENU}a")]
+    in_menu = [link for link in links if link.startswith("notebooks/") and "#" not in link]
+    assert [Path(link).stem for link in in_menu] == chapters
+    formulas = pages["notebooks/02_attention.xhtml"].count(b"<math ")
+    assert formulas > 50
+    pictures = [name for name in names if name.startswith("_images/")]
+    assert len(pictures) > 50
+    if checker := shutil.which("epubcheck", path=str(Path(sys.executable).parent)):
+        done = subprocess.run([checker, path], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.slow
+def test_catalogues_for_translators_hold_every_page() -> None:
+    catalogues = built("gettext")
+    for name in ("book/glossary", "notebooks/02_attention"):
+        text = (catalogues / f"{name}.pot").read_text("utf-8")
+        assert text.count("\nmsgid ") > 50, name
