@@ -40,6 +40,7 @@ class Outcome:
         different: how many different translations there are among them.
         begun_right: how many begin with the reference's first word.
         empty: beam -> how many translations have no word, of the searches whose output is kept.
+        loops: beam -> how many go round in circles: three words in a row stand there three times.
         filled: the compared score of a beam's output in which greedy translations stand in place of
             those without a word (`ledger/filled.py`); None where the record has none.
     """
@@ -60,6 +61,7 @@ class Outcome:
     different: int = 0
     begun_right: int = 0
     empty: Mapping[int, int] = field(default_factory=dict)
+    loops: Mapping[int, int] = field(default_factory=dict)
     filled: float | None = None
 
 
@@ -140,7 +142,7 @@ def load_study(name: str) -> Study:
     for run in values["runs"]:
         by_beam = {
             name: {int(beam): value for beam, value in run[name].items()}
-            for name in ("scores", "bleu", "empty")
+            for name in ("scores", "bleu", "empty", "loops")
         }
         curve = tuple((step, loss) for step, loss in run["curve"])
         outcomes.append(Outcome(**{**run, **by_beam, "curve": curve}))

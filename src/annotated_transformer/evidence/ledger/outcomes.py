@@ -1,8 +1,9 @@
 """What the records of a plan's runs gave, as chapters and pages read it (`ablation/study.py`)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from annotated_transformer.evaluation.causes_in_texts import repeats
 from annotated_transformer.evidence.ablation.plan import Plan, Task
 from annotated_transformer.evidence.ablation.study import Outcome, Study
 from annotated_transformer.evidence.ledger.filled import filled_score
@@ -55,7 +56,8 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
         curve=tuple((event["step"], event["loss"]) for event in validated),
         different=len({ours for ours, _ in kept}),
         begun_right=sum(ours.split()[:1] == theirs.split()[:1] for ours, theirs in kept),
-        empty=empty_translations(task, records) if records else {},
+        empty=count_kept(task, records, lambda words: not words) if records else {},
+        loops=count_kept(task, records, repeats) if records else {},
         filled=filled_score(records / task.name) if records else None,
     )
 
@@ -66,10 +68,10 @@ def kept_lines(task: Task, records: Path, beam: int) -> list[str] | None:
     return read_translations(kept) if kept.exists() else None
 
 
-def empty_translations(task: Task, records: Path) -> dict[int, int]:
-    """Of each search whose translations are kept, how many of them have no word."""
+def count_kept(task: Task, records: Path, is_so: Callable[[list[str]], bool]) -> dict[int, int]:
+    """Of each search whose translations are kept, how many of them are so, by their words."""
     return {
-        beam: sum(not line.split() for line in lines)
+        beam: sum(is_so(line.split()) for line in lines)
         for beam in task.beams
         if (lines := kept_lines(task, records, beam)) is not None
     }
