@@ -141,6 +141,15 @@ def test_commands_take_it(run_dir: Path, capfd: pytest.CaptureFixture[str]) -> N
         build_model(config, torch.device("cpu"))
 
 
+def test_handed_on_it_says_that_others_trained_it(run_dir: Path, tmp_path: Path) -> None:
+    assert main(["export", "--run-dir", str(run_dir), "--output", str(tmp_path / "new")]) == 0
+    card = (tmp_path / "new" / "README.md").read_text("utf-8")
+    assert "Others trained it" in card
+    assert "imported from the Marian model opus-mt-toy" in card
+    assert "not known" in card
+    assert translate_sentences(*load_run(tmp_path / "new")[:2], ["A dog."], beam_size=1)
+
+
 # --- what goes wrong ------------------------------------------------------------------------------
 
 

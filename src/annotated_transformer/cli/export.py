@@ -24,8 +24,8 @@ def register(parser: argparse.ArgumentParser) -> None:
         choices=("folder", "huggingface", "ctranslate2", "ctranslate2-int8", "onnx"),
         default="folder",
         help="of what: this package's own folder; a model and a tokenizer of `transformers`; a "
-        "model of CTranslate2, as it is or with rounded matrices; two ONNX graphs and a program of "
-        "thirty lines that translates with them",
+        "model of CTranslate2, as it is or with rounded matrices; two ONNX graphs and a short "
+        "program that translates with them",
     )
     parser.add_argument(
         "--scores",

@@ -74,7 +74,7 @@ class Explanation:
             gain = "" if cause.gain is None else f" {cause.gain:+.2f} BLEU."
             rows += wrapped(f"{number}. {cause.name}:{gain} {cause.found} {cause.advice}")
         if self.innocent:
-            rows += wrapped(f"asked, and not it: {', '.join(self.innocent)}")
+            rows += wrapped(f"checked, and nothing seen: {', '.join(self.innocent)}")
         return rows
 
 

@@ -113,7 +113,8 @@ def training_length(_: Texts, trained: Trained) -> Cause | None:
     last, best = losses[-1][1], min(loss for _, loss in losses)
     if last == best and last < (1 - NOTED) * min(early):
         found = f"The last tenth of the steps still took the validation loss from {min(early):.3f} "
-        return Cause(name, f"{found}to {last:.3f}.", None, "Train longer.")
+        advice = "Train longer, unless the rate fell to zero there, which lowers any loss."
+        return Cause(name, f"{found}to {last:.3f}.", None, advice)
     rose = not last <= (1 + NOTED) * best  # also where it is no number
     if rose and not trained.made_from.startswith("the weights of step"):
         found = f"The validation loss had been {best:.3f} and was {last:.3f} at the end."

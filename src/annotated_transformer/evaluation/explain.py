@@ -1,9 +1,9 @@
 """Why is a BLEU score low? From a score to its causes, those that explain most of it first.
 
 What can be undone is undone, one thing at a time, and scored again: a gain is a computed score
-minus the cased score of sacreBLEU, never an estimate. Text in a form that nobody should score (in
-pieces, in small letters) is mended before anything else is asked of it. Gains overlap and do not
-add up. A gain says what a cause costs in this file, and not that the rest of it is right.
+minus the cased score of sacreBLEU, never a guess, though some are of fewer lines. Text in a form
+that nobody should score (in pieces, in small letters) is mended before anything else is asked of
+it. Gains overlap and do not add up. A gain says what a cause costs in this file, and not that the rest of it is right.
 """
 
 import math

@@ -16,6 +16,7 @@ from annotated_transformer.training.departures import training_departures
 LIBRARY = "annotated-transformer"
 PAPER = "https://arxiv.org/abs/1706.03762"
 TASK = "translation"
+IMPORTED = "imported"  # the preset of a run whose model others trained
 
 LIBRARIES = {  # what each kind of folder is for, by the hub's name
     "folder": LIBRARY,
@@ -52,7 +53,8 @@ from tokenizers import Tokenizer
 
 tokenizer = Tokenizer.from_file("FOLDER/tokenizer.json")
 translator = ctranslate2.Translator("FOLDER")
-[found] = translator.translate_batch([tokenizer.encode("{example}").tokens], beam_size=4)
+pieces = tokenizer.encode("{example}").tokens
+[found] = translator.translate_batch([pieces], beam_size=4, length_penalty=0.6)
 tokenizer.decode([tokenizer.token_to_id(piece) for piece in found.hypotheses[0]])
 ```
 """,
@@ -65,8 +67,8 @@ from translate import Translator
 Translator(".")("{example}")
 ```
 
-or `python translate.py < lines`. It writes the most probable token each time; `translate.py` is
-thirty lines and shows what the two graphs take and give.
+or `python translate.py < lines`. It writes the most probable token each time, and shows what the
+two graphs take and give.
 """,
 }
 
@@ -90,7 +92,10 @@ def write_card(
         kind: of the folder that it lies in, one of `USES`.
     """
     source, target = run.data["source"], run.data["target"]
+    trained_here = run.data["preset"] != IMPORTED
     name = f"Transformer, {source} to {target}, trained on {run.data['name']}"
+    if not trained_here:
+        name = f"Transformer, {source} to {target}, {made_from}"
     head = ModelCardData(
         language=[source, target],
         library_name=LIBRARIES[kind],
@@ -104,7 +109,9 @@ def write_card(
         f"---\n{head.to_yaml()}\n---\n",
         f"# {name}\n",
         f"The model of [Attention Is All You Need]({PAPER}), built and trained with the package "
-        f"`{LIBRARY}`.\n",
+        f"`{LIBRARY}`.\n"
+        if trained_here
+        else f"Others trained it; the package `{LIBRARY}` runs it.\n",
         "## The model\n\n" + rows(about_the_model(run)),
         "## How it was trained\n\n"
         + rows({**about_the_training(run, metrics), "weights": made_from}),
@@ -127,12 +134,14 @@ def rows(values: dict[str, str]) -> str:
 def about_the_model(run: RunConfig) -> dict[str, str]:
     """Sizes, and where the model departs from the paper."""
     model = run.model
-    departures = model.departures() + training_departures(run.training)
+    departures = model.departures()
+    if run.data["preset"] != IMPORTED:
+        departures += training_departures(run.training)
     return {
         "parameters": f"{model.count_parameters():,}",
         "layers (N) in encoder and decoder": " and ".join(map(str, model.depths)),
         "d_model, d_ff, heads": f"{model.d_model}, {model.d_ff}, {model.num_heads}",
-        "vocabulary": f"{model.vocab_size:,} byte-pair pieces, shared by both languages",
+        "vocabulary": f"{model.vocab_size:,} pieces, shared by both languages",
         "departures from the paper": ", ".join(departures) or "none",
     }
 
@@ -140,6 +149,8 @@ def about_the_model(run: RunConfig) -> dict[str, str]:
 def about_the_training(run: RunConfig, metrics: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Data, recipe, length, cost and the validation at the end."""
     training, data = run.training, run.data
+    if data["preset"] == IMPORTED:
+        return {"training": "not known"}
     pairs = {name: f"{split['pairs']:,}" for name, split in data.get("splits", {}).items()}
     values = {
         "data": f"{data['name']}: "
@@ -204,10 +215,15 @@ def in_a_table(text: str) -> str:
     return "`" + text.replace("|", "\\|") + "`"
 
 
+def of_training(run: RunConfig) -> str:
+    """What it was trained on, in words."""
+    return "its training" if run.data["preset"] == IMPORTED else str(run.data["name"])
+
+
 def limits(run: RunConfig) -> str:
     """What everybody should know who is given the model."""
     text = (
-        f"It knows text like that of {run.data['name']} and translates other text badly, without "
+        f"It knows text like that of {of_training(run)} and translates other text badly, without "
         "saying so. It translates sentence by sentence."
     )
     if run.training.lowercase:

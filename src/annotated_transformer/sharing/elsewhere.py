@@ -112,7 +112,7 @@ def to_ctranslate2(precision: str) -> Callable[[Translator, Path], None]:
 
 
 def to_onnx(translator: Translator, folder: Path) -> None:
-    """Two graphs, and a program of thirty lines that translates with them."""
+    """Two graphs, and a short program that translates with them."""
     folder.mkdir()
     onnx_files(translator.transformer, folder)
     tokenizer_of(translator.vocabulary).save(str(folder / TOKENIZER))

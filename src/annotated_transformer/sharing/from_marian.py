@@ -25,6 +25,7 @@ from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.data.vocabulary import SPECIALS, WORD_MARK
 from annotated_transformer.errors import CallError, WorkError
+from annotated_transformer.sharing.card import IMPORTED
 from annotated_transformer.sharing.ports import place_in_ours, sines_first
 from annotated_transformer.training import RunConfig, RunDirectory
 from annotated_transformer.training.run_directory import refuse_another_models
@@ -88,8 +89,8 @@ def import_marian(folder: Path, run_dir: Path, source: str, target: str) -> RunC
     with torch.device("meta"):  # names and shapes alone
         refuse_another_models(weights, build_transformer(model), folder / "model.safetensors")
     data: dict[str, Any] = {
-        "preset": "imported",
-        "name": f"unknown: imported from {folder.resolve().name}",
+        "preset": IMPORTED,
+        "name": "unknown",
         "data_dir": None,
         "source": source,
         "target": target,

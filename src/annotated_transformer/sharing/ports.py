@@ -2,7 +2,7 @@
 
 Hugging Face has two models that are ours with a trained model's weights: Marian, whose norms stand
 where the paper has them, and Pegasus, which is Marian with the norms first. CTranslate2, a program
-in C++ that only translates, holds either.
+in C++ that runs trained Transformers, holds either.
 """
 
 from collections.abc import Mapping, Sequence
