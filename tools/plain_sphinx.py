@@ -7,6 +7,7 @@
 Jupyter Book 1 holds Sphinx at 7; this needs sphinx, myst-nb and sphinx-book-theme of any release.
 """
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,8 @@ def settings(builder: str) -> dict[str, Any]:
 def main(builder: str) -> None:
     """Build; a warning fails."""
     PLAIN.mkdir(parents=True, exist_ok=True)
+    for folder in (builder, f".doctrees-{builder}"):  # a page that was not mended would not be read
+        shutil.rmtree(PLAIN / folder, ignore_errors=True)
     paths = [str(ROOT / folder) for folder in ("book/_extensions", "tools", "src")]
     lines = [f"import sys\nsys.path[:0] = {paths!r}"]
     lines += [f"{name} = {value!r}" for name, value in settings(builder).items()]

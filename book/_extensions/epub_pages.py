@@ -127,8 +127,10 @@ def lead_inside(soup: BeautifulSoup, name: str, ids: Mapping[str, set[str]]) -> 
     """
     here = PurePosixPath(name).parent
     for part in soup.find_all(["a", "link", "img", "image"]):
-        kind = "href" if part.has_attr("href") else "src"
-        url = str(part.get(kind, ""))
+        kind = next((name for name in ("href", "src", "xlink:href") if part.has_attr(name)), None)
+        if kind is None:  # a place that others lead to
+            continue
+        url = str(part[kind])
         if re.match(r"[a-z]+:", url):
             continue
         path, _, place = url.partition("#")
@@ -198,7 +200,10 @@ def mend_book(app: Sphinx, exception: Exception | None) -> None:
                 if name in pages:
                     lead_inside(pages[name], name, ids)
                     content = f"{HEAD}{pages[name].html}\n".encode()
-                elif name in ("nav.xhtml", "toc.ncx"):
+                elif name in (
+                    "nav.xhtml",
+                    "toc.ncx",
+                ):  # whose links go by way of the first page's folder
                     content = content.replace(b"book/../", b"")
                 elif name == "content.opf":
                     content = in_step(content.decode("utf-8"), pages, order).encode("utf-8")

@@ -1,4 +1,4 @@
-"""At the end of a chapter: when it last ran strictly, every output compared, and with what.
+"""At the end of a chapter: when it last ran strictly, as the tests run it, and with what.
 
 `results/verified.json` says so (`tools/verified.py` writes it after such a run). A chapter that has
 changed since then says nothing.
@@ -17,9 +17,14 @@ RECORD = ROOT / "results" / "verified.json"
 
 
 def content_of(notebook: dict[str, Any]) -> str:
-    """A digest of all that a strict run depends on: the cells' sources and their stored texts."""
+    """A digest of the chapter: the cells' tags, sources and stored texts (not of the package)."""
     cells = [
-        [cell["cell_type"], "".join(cell["source"]), *map(text_of, cell.get("outputs", []))]
+        [
+            cell["cell_type"],
+            sorted(cell["metadata"].get("tags", [])),
+            "".join(cell["source"]),
+            *map(text_of, cell.get("outputs", [])),
+        ]
         for cell in notebook["cells"]
     ]
     return hashlib.sha256(json.dumps(cells).encode("utf-8")).hexdigest()
@@ -37,7 +42,7 @@ def sentence(chapter: str, notebook: dict[str, Any], record: dict[str, Any]) -> 
     if last is None or last["content"] != content_of(notebook):
         return ""
     return (
-        f"Last run on {last['date']}, cell by cell and every output compared, with torch "
+        f"Last run on {last['date']}, every output that is compared as it stands here, with torch "
         f"{last['torch']}, Python {last['python']} and {last['system']}."
     )
 
@@ -47,6 +52,7 @@ def add_sentence(app: Sphinx, doctree: nodes.document) -> None:
     folder, _, chapter = app.env.docname.partition("/")
     if folder != "notebooks" or not RECORD.is_file():
         return
+    app.env.note_dependency(str(RECORD))
     path = Path(app.srcdir) / "notebooks" / f"{chapter}.ipynb"
     notebook = json.loads(path.read_text(encoding="utf-8"))
     says = sentence(chapter, notebook, json.loads(RECORD.read_text(encoding="utf-8")))

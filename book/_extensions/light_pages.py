@@ -23,9 +23,9 @@ NOT_NEEDED = {
     ),
 }
 TRACES = {  # what a page holds as long as it loads them, however that is written
-    "Font Awesome": "scripts/fontawesome.js",
-    "the search": "searchtools.js",
-    "MathJax": "_static/mathjax/",
+    "Font Awesome": re.compile(r"scripts/fontawesome\.js"),
+    "the search": re.compile(r"(?:searchtools|language_data|searchindex)\.js"),
+    "MathJax": re.compile(r"_static/mathjax/"),
 }
 
 
@@ -40,7 +40,7 @@ def lightened(page: str, name: str) -> str:
         if wanted.get(what, False):
             continue
         page = pattern.sub("", page)
-        if TRACES[what] in page:
+        if TRACES[what].search(page):
             raise ExtensionError(
                 f"{name} loads {what} in another way than NOT_NEEDED in "
                 "book/_extensions/light_pages.py takes away: bring it in step with the theme."

@@ -323,9 +323,9 @@ def test_the_causes_of_a_low_score_are_told_if_asked_for_and_else_not_looked_for
     plain = evaluate(run_dir, capsys)
     report = evaluate(run_dir, capsys, "--explain")
     known = [cause["name"] for cause in report["causes"]]
-    assert set(report) - set(plain) == {"causes", "innocent"}
+    assert set(report) - set(plain) == {"causes", "nothing_seen"}
     assert known[-4:] == ["averaging", "training length", "data", "a bug"]
-    assert "search" in [*known, *report["innocent"]]
+    assert "search" in [*known, *report["nothing_seen"]]
     assert "2 pairs were trained on" in report["causes"][-2]["found"]
     assert f"diagnose --run-dir {run_dir}`" in report["causes"][-1]["advice"]
     gone = "annotated_transformer.cli.evaluate_run.explain"

@@ -13,17 +13,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.cli import main
-from annotated_transformer.data import collate, generate_corpus
+from annotated_transformer.cli import build_parser, main
+from annotated_transformer.data import Vocabulary, collate, generate_corpus
 from annotated_transformer.decoding.beam import search
 from annotated_transformer.evaluation.translation import (
     nbest_translations,
     source_ids,
     translate_sentences,
 )
-from annotated_transformer.sharing.card import EXAMPLES, USES
+from annotated_transformer.sharing.card import EXAMPLES, LIBRARIES, USES
 from annotated_transformer.sharing.ctranslate2_engine import CTranslate2Engine
+from annotated_transformer.sharing.elsewhere import FORMS
 from annotated_transformer.sharing.in_onnx import DecodeStep, Encode
+from annotated_transformer.sharing.ports import LONGEST
 from annotated_transformer.shipped import FOLDER, load_shipped
 from toy_search import some_sources, toy_model
 
@@ -62,7 +64,7 @@ def lines_of_use(folder: Path) -> str:
 
 def run_as_written(code: str, sentence: str) -> Any:
     """What the last line of some code gives, with another sentence in it."""
-    *lines, last = code.replace("A man is reading a book.", sentence).strip().split("\n")
+    *lines, last = code.replace(EXAMPLES["en"], sentence).strip().split("\n")
     names: dict[str, Any] = {}
     exec("\n".join(lines), names)
     return eval(last, names)
@@ -147,6 +149,7 @@ def test_the_program_in_the_onnx_folder_is_greedy_search(
 
     translate = OnnxTranslator(folders / "onnx")
     assert agreeing([translate(sentence) for sentence in SENTENCES], beam=1) == 200
+    assert translate(" ") == ""
 
 
 class OnnxDecoder:
@@ -241,6 +244,22 @@ def test_special_tokens_in_a_text_are_text(folders: Path, hugging_face: tuple[An
         assert tokenizer.encode(text).ids == expected
 
 
+def test_the_program_in_the_onnx_folder_has_the_packages_numbers() -> None:
+    from annotated_transformer.sharing import greedy_onnx
+
+    assert (Vocabulary.bos_id, Vocabulary.eos_id) == (greedy_onnx.BOS, greedy_onnx.EOS)
+    assert (greedy_onnx.MAX_EXTRA, greedy_onnx.PLACES) == (MAX_EXTRA, LONGEST)
+
+
+def test_every_form_has_a_card_and_can_be_asked_for() -> None:
+    parser = build_parser(["export"])
+    wanted = ["export", "--run-dir", "a", "--output", "b", "--format"]
+    for form, (kind, _, _) in FORMS.items():
+        assert parser.parse_args([*wanted, form]).format == form
+        assert kind in USES
+        assert kind in LIBRARIES
+
+
 # --- what goes wrong ------------------------------------------------------------------------------
 
 
@@ -329,6 +348,8 @@ def test_lines_keep_their_places_and_empty_ones_stay_empty(
     lines = ["", SENTENCES[1], "  ", "dog " * 2000, SENTENCES[0]]
     with caplog.at_level(logging.WARNING):
         found = engine(lines, beam_size=1, first_line=7)
+    long = "The dog sees " + "the old dog and " * 150 + "the cat."  # of more than 512 tokens
+    assert engine([long, lines[1]], beam_size=1)[1][0].text == found[1][0].text
     assert [bool(one) for one in found] == [False, True, False, False, True]
     assert [found[1][0].text, found[4][0].text] == ours(1, [SENTENCES[1], SENTENCES[0]])
     assert "line 10" in caplog.text
@@ -338,6 +359,15 @@ def test_lines_keep_their_places_and_empty_ones_stay_empty(
 def test_a_beginning_is_kept(engine: CTranslate2Engine) -> None:
     [[best]] = engine(["The old woman reads the book."], beam_size=4, prefix="Die alte")
     assert best.text.startswith("Die alte")
+    [[own]] = nbest_translations(
+        *load_shipped(),
+        ["The old woman reads the book."],
+        beam_size=4,
+        alpha=0.0,
+        prefix="Die alte",
+    )
+    assert best.text == own.text
+    assert best.log_probability > own.log_probability  # of what follows the prefix alone
 
 
 def test_the_command_takes_it(

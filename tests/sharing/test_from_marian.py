@@ -21,6 +21,7 @@ transformers: Any = pytest.importorskip("transformers")
 sentencepiece: Any = pytest.importorskip("sentencepiece")
 SENTENCES = [*generate_corpus()["valid"].source[:40], "Ünïcode ﬁne…  twice", "日本 dogs?"]
 PIECES = 300
+LANGUAGES = ("--source", "en", "--target", "de")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def marian(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run_dir(marian: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("runs") / "imported"
-    assert main(["import", "--from", str(marian), "--run-dir", str(run)]) == 0
+    assert main(["import", "--from", str(marian), "--run-dir", str(run), *LANGUAGES]) == 0
     return run
 
 
@@ -159,14 +160,14 @@ def copy(marian: Path, tmp_path: Path) -> Path:
 
 
 def imported(folder: Path, run: Path, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = main(["import", "--from", str(folder), "--run-dir", str(run)])
+    code = main(["import", "--from", str(folder), "--run-dir", str(run), *LANGUAGES])
     return code, capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"model_type": "bert"}, "model_type is 'bert', and 'marian'"),
+        ({"model_type": "bert", "d_model": None}, "model_type is 'bert', and 'marian'"),
         ({"normalize_before": True}, "normalize_before is True"),
         ({"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings is False"),
         ({"activation_function": "tanh"}, "the activation 'tanh' is not known"),

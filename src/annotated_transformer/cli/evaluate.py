@@ -113,7 +113,7 @@ def check_call(arguments: argparse.Namespace) -> None:
     if arguments.alpha_from == arguments.split:
         raise CallError(
             f"--alpha-from {arguments.alpha_from} would choose the length penalty on the very "
-            "split that is scored: name another split, such as valid."
+            "split that is scored: name another split for one of the two."
         )
     if not arguments.hypotheses:
         if len(arguments.max_extra) > 1 and arguments.alpha_from is None:

@@ -11,7 +11,7 @@ from annotated_transformer.data import ParallelCorpus, Vocabulary
 from annotated_transformer.evaluation import translation
 from annotated_transformer.evaluation.causes_in_a_model import Trained
 from annotated_transformer.evaluation.causes_in_texts import Texts
-from annotated_transformer.evaluation.explain import causes, innocent
+from annotated_transformer.evaluation.explain import causes, nothing_seen
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.shipped import FOLDER as SHIPPED
 from annotated_transformer.training import RunConfig, RunDirectory
@@ -35,7 +35,7 @@ def explain(
         trained = what_is_known(arguments, *model, search)
     with each_warning_once(logging.getLogger("sacrebleu")), each_warning_once(translation.logger):
         found = causes(texts, trained)
-    return Explanation(found, innocent(found, trained is not None))
+    return Explanation(found, nothing_seen(found, trained is not None))
 
 
 def what_is_known(

@@ -17,8 +17,8 @@ def register(parser: argparse.ArgumentParser) -> None:
         "--from", type=Path, required=True, dest="folder", metavar="FOLDER", help="the model"
     )
     parser.add_argument("--run-dir", type=Path, required=True, help="a new folder")
-    parser.add_argument("--source", default="en", help="language that it reads (default en)")
-    parser.add_argument("--target", default="de", help="language that it writes (default de)")
+    parser.add_argument("--source", required=True, help="language that it reads, such as en")
+    parser.add_argument("--target", required=True, help="language that it writes, such as de")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -175,7 +175,7 @@ def read_state(state: Path) -> dict[str, Any]:
     """What a broken call wrote about its output. Raises WorkError if it is damaged."""
     try:
         # What this package did before there was the option, and so did not write down.
-        return {"max_extra": MAX_EXTRA, **json.loads(state.read_text("utf-8"))}
+        return {"max_extra": MAX_EXTRA, "engine": "own", **json.loads(state.read_text("utf-8"))}
     except (OSError, ValueError, TypeError) as error:
         raise WorkError(f"{state} is damaged ({error}): delete it and the output.") from error
 

@@ -60,7 +60,7 @@ class Explanation:
     """Why a score is low: its causes, and what was asked and is none."""
 
     causes: list[Cause]
-    innocent: list[str]
+    nothing_seen: list[str]
 
     def as_text(self) -> list[str]:
         """A numbered list for people."""
@@ -73,8 +73,8 @@ class Explanation:
                 rows.append("what else it may be, without a gain that can be computed:")
             gain = "" if cause.gain is None else f" {cause.gain:+.2f} BLEU."
             rows += wrapped(f"{number}. {cause.name}:{gain} {cause.found} {cause.advice}")
-        if self.innocent:
-            rows += wrapped(f"checked, and nothing seen: {', '.join(self.innocent)}")
+        if self.nothing_seen:
+            rows += wrapped(f"checked, and nothing seen: {', '.join(self.nothing_seen)}")
         return rows
 
 

@@ -61,7 +61,7 @@ def search(texts: Texts, trained: Trained) -> Cause | None:
     better, used = (
         count_sentences(one.hypotheses, some.references, "cased") for one in (best, some)
     )
-    if paired_randomisation(better, used).p_value > CHANCE:
+    if paired_randomisation(better, used).p_value > CHANCE / (len(tried) - 1):
         return None
     scores = ", ".join(
         f"{'greedy' if size == 1 else f'beam {size} and alpha {alpha}'} {one.score:.2f}"
@@ -72,7 +72,8 @@ def search(texts: Texts, trained: Trained) -> Cause | None:
         "search",
         f"On {len(some.references):,} sentences of this split: {scores}.",
         best.score - some.score,
-        f"Take --beam {beam} --alpha-from valid; never choose by the split that is scored.",
+        f"Take --beam {beam} and choose --alpha on another split than the one that is scored "
+        "(--alpha-from).",
     )
 
 
@@ -81,7 +82,7 @@ def averaging(_: Texts, trained: Trained) -> Cause | None:
     steps = re.fullmatch(r"mean of the checkpoints of steps ([\d, ]+)", trained.made_from)
     if steps and "," in steps[1]:
         return None
-    here = f"; {trained.checkpoints} checkpoints lie in the run."
+    here = f"; {trained.checkpoints} checkpoints lie in the folder."
     if steps or trained.made_from.startswith("the weights of step"):
         found = f"The weights are those of a single checkpoint{here}"
     else:

@@ -28,9 +28,9 @@ def share_of_capitals(lines: Sequence[str]) -> float:
 
 
 def detokenised(texts: Texts) -> Texts:
-    """Words and signs put together on one side, where only there most lines have them apart."""
+    """Words and signs put together on one side, where far more lines have them apart."""
     ours, theirs = share_with(APART, texts.hypotheses), share_with(APART, texts.references)
-    if max(ours, theirs) < 0.5 or min(ours, theirs) > max(ours, theirs) / 2:
+    if max(ours, theirs) < 0.05 or min(ours, theirs) > max(ours, theirs) / 2:
         return texts
     moses = MosesDetokenizer(lang=texts.language)
 
@@ -43,10 +43,10 @@ def detokenised(texts: Texts) -> Texts:
 
 
 def in_small_letters(texts: Texts) -> Texts:
-    """Both sides, where one has less than half as many capitals as the other."""
+    """Both sides, where one has far fewer capitals than the other."""
     sides = (texts.hypotheses, texts.references)
     shares = [share_of_capitals(side) for side in sides]
-    if min(shares) >= max(shares) / 2:
+    if min(shares) >= 0.85 * max(shares):
         return texts
     ours, theirs = ([line.lower() for line in side] for side in sides)
     return replace(texts, hypotheses=ours, references=theirs)

@@ -163,15 +163,17 @@ def length(texts: Texts) -> Cause | None:
     written, expected = map(float, count_corpus(ours, theirs).sum(0)[:2])
     if not written or not expected:
         return None
-    found = f"Translations are {written / expected:.3f} times as long as the references"
+    found = f"Translations have {written / expected:.3f} tokens for each token of the references"
     if written > TOO_LONG * expected:
         advice = "Lower --alpha or --max-extra, chosen on valid, and look for loops."
         return Cause("length", f"{found}, and each word too many counts as wrong.", None, advice)
     penalty = min(1.0, math.exp(1 - expected / written))
+    if not penalty:  # too small for a number
+        return Cause("length", f"{found}.", None, "Look whether the right file is scored.")
     return Cause(
         "length",
         f"{found}, and the brevity penalty takes {1 - penalty:.1%} of the score.",
-        texts.score / penalty - texts.score if penalty else 0.0,
+        texts.score / penalty - texts.score,
         "Raise --alpha, chosen on valid, and look whether --max-extra cuts long sentences.",
     )
 

@@ -3,7 +3,8 @@
 What can be undone is undone, one thing at a time, and scored again: a gain is a computed score
 minus the cased score of sacreBLEU, never a guess, though some are of fewer lines. Text in a form
 that nobody should score (in pieces, in small letters) is mended before anything else is asked of
-it. Gains overlap and do not add up. A gain says what a cause costs in this file, and not that the rest of it is right.
+the lines; a model's searches are scored as they are. Gains overlap and do not add up. A gain says
+what a cause costs in this file, and not that the rest of it is right.
 """
 
 import math
@@ -46,7 +47,7 @@ def of_mended(cause: Cause) -> Cause:
     return replace(cause, found=f"With their form mended: {cause.found}")
 
 
-def innocent(found: Sequence[Cause], with_model: bool) -> list[str]:
+def nothing_seen(found: Sequence[Cause], with_model: bool) -> list[str]:
     """The names of what was asked and is no cause."""
     asked = [*FORMS, *OF_TEXTS, *(OF_MODELS if with_model else ())]
     return [name for name in asked if name not in {cause.name for cause in found}]

@@ -12,11 +12,11 @@ from huggingface_hub import EvalResult, ModelCardData
 from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES, other_limit
 from annotated_transformer.training import RunConfig
 from annotated_transformer.training.departures import training_departures
+from annotated_transformer.training.run_directory import IMPORTED
 
 LIBRARY = "annotated-transformer"
 PAPER = "https://arxiv.org/abs/1706.03762"
 TASK = "translation"
-IMPORTED = "imported"  # the preset of a run whose model others trained
 
 LIBRARIES = {  # what each kind of folder is for, by the hub's name
     "folder": LIBRARY,
@@ -42,7 +42,8 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 folder = "this folder, or its name on the hub"
 tokenizer = AutoTokenizer.from_pretrained(folder)
 model = AutoModelForSeq2SeqLM.from_pretrained(folder)
-found = model.generate(**tokenizer(["{example}"], return_tensors="pt", padding=True))
+given = tokenizer(["{example}"], return_tensors="pt", padding=True)
+found = model.generate(**given)
 tokenizer.batch_decode(found, skip_special_tokens=True)
 ```
 """,
@@ -122,7 +123,7 @@ def write_card(
     return "\n".join(parts)
 
 
-EXAMPLES = {"en": "A man is reading a book.", "de": "Ein Mann liest ein Buch."}
+EXAMPLES = {"en": "The old woman reads the book.", "de": "Die alte Frau liest das Buch."}
 
 
 def rows(values: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Our search replaced by CTranslate2's, which is written in C++: same weights, same contract."""
+"""Our search replaced by CTranslate2's, which is written in C++, with the same weights."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,18 +9,24 @@ import torch
 from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.errors import CallError
-from annotated_transformer.evaluation.translation import Progress, Translation, what_is_searched
-from annotated_transformer.sharing.ports import LONGEST, ctranslate2_folder
+from annotated_transformer.evaluation.translation import (
+    LONGEST_SOURCE,
+    Progress,
+    Translation,
+    what_is_searched,
+)
+from annotated_transformer.sharing.ports import ctranslate2_folder
 from annotated_transformer.transformer import Transformer
 
 BATCH_TOKENS = 2048
+POSITIONS = 2 * LONGEST_SOURCE  # in its tables: the longest source, and a translation as long again
 
 
 class CTranslate2Engine:
     """Translates as `nbest_translations` does, with another search.
 
     Its length penalty divides by length ** alpha, and one limit of length holds for all sentences
-    of a call, that of the longest.
+    of a call, that of the longest. With a prefix, scores are of what follows it.
 
     Args:
         model: whose weights it has.
@@ -40,13 +46,13 @@ class CTranslate2Engine:
                 "ctranslate2"
             ) from error
         self.model, self.vocabulary = model, vocabulary
-        never = (vocabulary.pad_id, vocabulary.bos_id)
+        banned = (vocabulary.pad_id, vocabulary.bos_id)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model"
-            ctranslate2_folder(model, path, precision, never)
+            ctranslate2_folder(model, path, precision, banned, longest=POSITIONS)
             self.translator = ctranslate2.Translator(
                 str(path),
-                device=model.device.type,
+                device="cuda" if model.device.type == "cuda" else "cpu",
                 compute_type=precision,
                 inter_threads=1,
                 intra_threads=torch.get_num_threads(),
@@ -83,7 +89,7 @@ class CTranslate2Engine:
             beam_size=max(beam_size, nbest),
             num_hypotheses=nbest,
             length_penalty=alpha,
-            max_decoding_length=min(longest, LONGEST),
+            max_decoding_length=min(longest, POSITIONS),
             max_batch_size=BATCH_TOKENS,
             batch_type="tokens",
             return_scores=True,

@@ -24,7 +24,7 @@ from annotated_transformer.sharing.ports import LONGEST, ctranslate2_folder, hug
 from annotated_transformer.sharing.translator import Translator, must_be_free
 
 TOKENIZER = "tokenizer.json"
-SILENT = (Vocabulary.pad_id, Vocabulary.bos_id)  # what no search here ever writes
+BANNED = (Vocabulary.pad_id, Vocabulary.bos_id)  # what no search here ever writes
 EOS = "</s>"
 
 
@@ -54,6 +54,8 @@ def export(translator: Translator, folder: Path, form: str, **fields: Any) -> No
                 f"{needed}"
             ) from error
         translator.generate_model_card(kind, **fields).save(made / "README.md")
+        if folder.is_dir():
+            folder.rmdir()  # it is empty
         made.replace(folder)
 
 
@@ -73,7 +75,7 @@ def to_hugging_face(translator: Translator, folder: Path) -> None:
 
     library: Any = transformers  # its classes have no types
     library.utils.logging.disable_progress_bar()
-    twin: Any = hugging_face_of(translator.transformer, SILENT)
+    twin: Any = hugging_face_of(translator.transformer, BANNED)
     config = translator.transformer.config
     twin.generation_config = library.GenerationConfig(
         pad_token_id=config.pad_id,
@@ -105,7 +107,7 @@ def to_ctranslate2(precision: str) -> Callable[[Translator, Path], None]:
     def write(translator: Translator, folder: Path) -> None:
         vocabulary = translator.vocabulary
         words = vocabulary.pieces(range(len(vocabulary)))
-        ctranslate2_folder(translator.transformer, folder, precision, SILENT, words)
+        ctranslate2_folder(translator.transformer, folder, precision, BANNED, words)
         tokenizer_of(vocabulary).save(str(folder / TOKENIZER))
 
     return write

@@ -25,18 +25,16 @@ from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.data.vocabulary import SPECIALS, WORD_MARK
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.sharing.card import IMPORTED
 from annotated_transformer.sharing.ports import place_in_ours, sines_first
 from annotated_transformer.training import RunConfig, RunDirectory
-from annotated_transformer.training.run_directory import refuse_another_models
+from annotated_transformer.training.run_directory import IMPORTED, refuse_another_models
 from annotated_transformer.training.run_files import damaged, read_object
 from annotated_transformer.training.settings import TrainingConfig
 
 ADVICE = "Give a folder with a Marian model, as `save_pretrained` of `transformers` writes it."
-NEVER = -10_000.0  # the score of a piece that the source's SentencePiece does not have
+NOT_OF_THE_SOURCE = -10_000.0  # the score of a piece that the source's SentencePiece does not have
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu"}
 EXPECTED = {  # what every Marian model of the hub has, and this importer relies on
-    "model_type": "marian",
     "scale_embedding": True,
     "share_encoder_decoder_embeddings": True,
     "static_position_embeddings": True,
@@ -79,10 +77,14 @@ def import_marian(folder: Path, run_dir: Path, source: str, target: str) -> RunC
     directory = RunDirectory(run_dir)
     directory.must_be_new()
     path = folder / "config.json"
+    kind = read_object(path, ADVICE).get("model_type", "not named")
+    if kind != "marian":
+        raise damaged(path, f"model_type is {kind!r}, and 'marian' is what can be read", ADVICE)
     given = read_object(path, ADVICE, SIZES)
     for name, value in EXPECTED.items():
         if given.get(name, value) != value:
-            raise damaged(path, f"{name} is {given[name]!r}, and {value!r} is what can be read", "")
+            what = f"{name} is {given[name]!r}, and {value!r} is what can be read"
+            raise damaged(path, what, ADVICE)
     vocabulary, order = read_vocabulary(folder, given["pad_token_id"], given["eos_token_id"])
     model = model_of(given, len(vocabulary), path)
     weights = read_weights(folder / "model.safetensors", order)
@@ -151,8 +153,11 @@ def read_vocabulary(folder: Path, pad: int, eos: int) -> tuple[Vocabulary, list[
     first = [pad, pad, eos, ids["<unk>"]]  # Marian begins with its padding
     order = [*first, *(number for number in range(len(ids)) if number not in first)]
     scores, charsmap = read_sentence_piece(folder / "source.spm")
-    pieces = [(name, NEVER) for name in SPECIALS]
-    pieces += [(names[number], scores.get(names[number], NEVER)) for number in order[len(first) :]]
+    pieces = [(name, NOT_OF_THE_SOURCE) for name in SPECIALS]
+    pieces += [
+        (names[number], scores.get(names[number], NOT_OF_THE_SOURCE))
+        for number in order[len(first) :]
+    ]
     if len(dict(pieces)) < len(pieces):
         raise damaged(path, "it has a piece that is called as one of our signs", ADVICE)
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=Vocabulary.unk_id, byte_fallback=False))

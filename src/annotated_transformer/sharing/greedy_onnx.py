@@ -15,6 +15,7 @@ import onnxruntime  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 BOS, EOS = 1, 2
+PLACES = 512  # of tokens: a sentence and its translation may have so many
 MAX_EXTRA = 50  # tokens that a translation may have more than its source
 
 
@@ -31,17 +32,23 @@ class Translator:
         )
 
     def __call__(self, sentence: str) -> str:
-        """The translation whose every token is the most probable one."""
+        """The translation whose every token is the most probable one; "" of an empty line."""
+        if not sentence.strip():
+            return ""
         return str(self.tokenizer.decode(self.tokens(self.tokenizer.encode(sentence).ids)))
 
     def tokens(self, source: list[int]) -> list[int]:
         """From the tokens of a sentence, </s> behind, to those of its translation without it."""
+        if len(source) > PLACES:
+            raise SystemExit(
+                f"a sentence has {len(source)} tokens, and at most {PLACES} can be read"
+            )
         given = np.array([source])  # (1, n_src)
         keys, values = self.encoder.run(None, {"source": given})
         seen = {"source": given, "memory_keys": keys, "memory_values": values}
         past = [held[:, :, :, :0] for held in (keys, values)]  # no position yet
         found = [BOS]
-        while len(found) <= len(source) + MAX_EXTRA:
+        while len(found) <= min(len(source) + MAX_EXTRA, PLACES - 1):
             newest = {"token": np.array([found[-1:]])}
             lived = dict(zip(("past_keys", "past_values"), past, strict=True))
             logits, *past = self.decoder.run(None, {**newest, **seen, **lived})

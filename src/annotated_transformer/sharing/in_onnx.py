@@ -5,6 +5,7 @@
 and gives the logits of the next token and the keys and values with this one.
 """
 
+import logging
 import warnings
 from pathlib import Path
 from typing import cast
@@ -146,7 +147,7 @@ def onnx_files(model: Transformer, folder: Path) -> None:
         )
     config = model.config
     if model.source_embedding.positions is not None:
-        model.source_embedding.positions(longest_of(config))  # as long as the decoder's table
+        model.source_embedding.positions(longest_of(config))  # as long as the decoder's, at least
     heads, (d_k, d_v) = config.num_heads, config.head_widths
     layers, batch, n_src, n_past = config.depths[1], 2, 3, 2  # examples: any will do but 0 and 1
     source = torch.full((batch, n_src), config.eos_id)
@@ -178,6 +179,7 @@ def write(module: Encode | DecodeStep, inputs: dict[str, Tensor], path: Path) ->
         else {1: any_size, 3: any_size}
         for name, given in inputs.items()
     }
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # else it misses torchvision aloud
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the exporter's own deprecations
         program = torch.export.export(module.eval(), (), inputs, dynamic_shapes=sizes)

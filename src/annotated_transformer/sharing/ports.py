@@ -25,11 +25,14 @@ NEVER = -1e9  # added to the logits of banned tokens: they get no probability, t
 def refuse_what_peers_cannot_hold(config: TransformerConfig) -> None:
     """Raises CallError for a model that the others have no place for."""
     held = ("norm", "attention_bias", "attention_dropout", "layer_norm_eps", "decoder_layers")
-    if config.departures(held) or config.norm == "none" or config.d_k or config.d_v:
+    others = config.departures(held)
+    others += ["norm = none"] * (config.norm == "none")
+    others += [f"{name} = {size}" for name in ("d_k", "d_v") if (size := getattr(config, name))]
+    if others:
         raise CallError(
             "Hugging Face's Marian and Pegasus and CTranslate2 hold models with a norm at each "
             "sub-layer, tied and scaled embeddings, sinusoids, residuals, scaled dot products and "
-            "d_k = d_v = d_model / h; this one has other settings: take another run."
+            f"d_k = d_v = d_model / h; this one has {', '.join(others)}: take another run."
         )
 
 
@@ -159,6 +162,7 @@ def ctranslate2_folder(
     precision: str,
     banned: tuple[int, ...] = (),
     words: Sequence[str] | None = None,
+    longest: int = LONGEST,
 ) -> None:
     """Write our weights as a model of CTranslate2.
 
@@ -168,6 +172,7 @@ def ctranslate2_folder(
         precision: "float32" or "int8", of the matrices.
         banned: tokens that have no probability.
         words: what each token is called in it; its number if None.
+        longest: positions in its table.
 
     Raises:
         ImportError: if `ctranslate2` is not installed.
@@ -181,12 +186,12 @@ def ctranslate2_folder(
         config.depths, config.num_heads, pre_norm=config.norm == "pre"
     )
     # Copies: CTranslate2 rounds in place.
-    ours = {name: values.detach().clone() for name, values in model.named_parameters()}
+    ours = {name: values.detach().cpu().clone() for name, values in model.named_parameters()}
     for stack, side in (("encoder", spec.encoder), ("decoder", spec.decoder)):
         embeddings = side.embeddings[0] if stack == "encoder" else side.embeddings
         embeddings.weight = ours["source_embedding.table.weight"].numpy()
         side.scale_embeddings = True
-        side.position_encodings.encodings = sinusoidal_encoding(LONGEST, config.d_model).numpy()
+        side.position_encodings.encodings = sinusoidal_encoding(longest, config.d_model).numpy()
         if config.norm == "pre":
             fill_norm(side.layer_norm, f"{stack}.final_norm", ours)
         for number, layer in enumerate(side.layer):

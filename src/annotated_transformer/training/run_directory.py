@@ -31,6 +31,7 @@ MODEL_FORMAT = "annotated-transformer model 1"
 # What config.json says of the data, and of one of its splits.
 DATA = {"preset": str, "name": str, "data_dir": str | None, "source": str, "target": str}
 SPLIT = {"pairs": int, "sha256": str}
+IMPORTED = "imported"  # the preset of a run whose model others trained
 
 
 @dataclass(frozen=True)
