@@ -104,7 +104,7 @@ def test_keyboard_alone(browser: Browser, address: str, name: str) -> None:
         page.keyboard.press("Enter")
         assert page.url.endswith("#main-content")
 
-        page.reload()
+        page.goto(f"{address}/{name}")  # anew: from the place of an address the next Tab goes on
         tab_to(page, "search-button")
         page.keyboard.press("Enter")
         assert page.locator("dialog[open] input[type=search]").evaluate(

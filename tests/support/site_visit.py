@@ -48,7 +48,11 @@ class Visit:
         )
         folds = "document.querySelectorAll('article details').forEach(fold => { fold.open = true })"
         self.page.evaluate(folds)  # what is folded is read too
-        drawn = "figure => { figure.scrollIntoView(); return figure.dataset.drawn }"
+        # Not by scrollIntoView, from which newer browsers let the next Tab begin.
+        drawn = (
+            "figure => { scrollTo(0, scrollY + figure.getBoundingClientRect().top - 100);"
+            " return figure.dataset.drawn }"
+        )
         for figure in self.page.locator(".plotly-figure").element_handles():
             self.page.wait_for_function(drawn, arg=figure)
         # page.js marks what scrolls a tenth of a second later. The page's own clock is asked, where
