@@ -45,6 +45,7 @@ def settings(builder: str) -> dict[str, Any]:
         "nb_execution_mode": "off",
         "numfig": True,
         "use_multitoc_numbering": True,
+        "gettext_compact": False,  # a catalogue a page
         "html_static_path": [str(ROOT / folder) for folder in found["html_static_path"]],
         "templates_path": [str(ROOT / folder) for folder in found["templates_path"]],
         "html_favicon": str(ROOT / found["html_favicon"]),
