@@ -137,8 +137,11 @@ def lead_inside(soup: BeautifulSoup, name: str, ids: Mapping[str, set[str]]) -> 
         target = posixpath.normpath(str(here / path)) if path else name
         if target.endswith(".html"):
             target = target.removesuffix("html") + "xhtml"
+        if target not in ids and part.name == "a":
+            part.unwrap()  # its words stay
+            continue
         if target not in ids:
-            part.unwrap() if part.name == "a" else part.decompose()
+            part.decompose()
             continue
         place = f"#{place}" if unquote(place) in ids[target] else ""
         if not path and not place:

@@ -54,6 +54,11 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     return cased_bleu(hypotheses, references).value
 
 
+def with_sources(lines: Sequence[str]) -> list[str]:
+    """Every fifth line replaced by its source."""
+    return [GOOD.sources[i] if i % 5 == 0 else line for i, line in enumerate(lines)]
+
+
 def some(lines: Sequence[str], change: Line) -> list[str]:
     """Every fifth line changed."""
     return [change(line) if place % 5 == 0 else line for place, line in enumerate(lines)]
@@ -158,23 +163,11 @@ def test_two_forms_at_once_are_both_named_and_the_rest_is_asked_of_the_mended_te
         ),
         (
             "copied sources",
-            replace(
-                GOOD,
-                hypotheses=[
-                    GOOD.sources[i] if i % 5 == 0 else line
-                    for i, line in enumerate(GOOD.hypotheses)
-                ],
-            ),
+            replace(GOOD, hypotheses=with_sources(GOOD.hypotheses)),
         ),
         (
             "untranslated references",
-            replace(
-                GOOD,
-                references=[
-                    GOOD.sources[i] if i % 5 == 0 else line
-                    for i, line in enumerate(GOOD.references)
-                ],
-            ),
+            replace(GOOD, references=with_sources(GOOD.references)),
         ),
     ],
 )

@@ -19,7 +19,7 @@ MANY_PIECES = 4
 
 @dataclass(frozen=True)
 class Trained:
-    """A model as plain data.
+    """A model, as far as it is asked here: how it translates and cuts words, and facts of its run.
 
     translate: sentences, size of the beam, alpha -> translations.
     beam, alpha: of the search that is scored.

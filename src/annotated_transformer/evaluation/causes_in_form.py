@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from sacremoses import MosesDetokenizer
 
+from annotated_transformer.data.vocabulary import WORD_MARK
 from annotated_transformer.evaluation.causes_in_texts import LEAST, Cause, Texts
 
 APART = re.compile(r" [.,]( |$)")
 ENTITY = re.compile(r"&(\w+|#\d+|#x[0-9a-fA-F]+);")
-PIECE = re.compile("@@( |$)|\u2581")  # of subword-nmt, of SentencePiece
+PIECE = re.compile(f"@@( |$)|{WORD_MARK}")  # of subword-nmt, of SentencePiece
 
 
 def share_with(pattern: re.Pattern[str], lines: Sequence[str]) -> float:
@@ -59,8 +60,8 @@ def joined(texts: Texts) -> Texts:
 
 def joined_line(line: str) -> str:
     """A line without marks of pieces."""
-    if "\u2581" in line:
-        line = "".join(line.split()).replace("\u2581", " ").strip()
+    if WORD_MARK in line:
+        line = "".join(line.split()).replace(WORD_MARK, " ").strip()
     return re.sub("@@( |$)", "", line)
 
 
@@ -89,8 +90,8 @@ FORMS = {  # in the order in which they are undone
     "pieces not joined": Form(
         joined,
         partial(share_with, PIECE),
-        "Marks of pieces (@@ or \u2581) stand in {ours:.0%} of the translations; joined, they "
-        "score",
+        f"Marks of pieces (@@ or {WORD_MARK}) stand in "
+        "{ours:.0%} of the translations; joined, they score",
         "Join pieces to words before scoring.",
     ),
     "entities": Form(

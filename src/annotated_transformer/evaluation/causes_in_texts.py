@@ -27,7 +27,7 @@ class Cause:
 
     name: one or two words.
     found: one sentence, what was measured.
-    gain: points of BLEU without it; None where no score without it can be computed.
+    gain: points of BLEU more without it; None where no score without it can be computed.
     advice: one sentence, what to do.
     """
 

@@ -15,7 +15,7 @@ from annotated_transformer.evaluation.translation import (
     Translation,
     what_is_searched,
 )
-from annotated_transformer.sharing.ports import ctranslate2_folder
+from annotated_transformer.sharing.ports import BANNED, ctranslate2_folder
 from annotated_transformer.transformer import Transformer
 
 BATCH_TOKENS = 2048
@@ -46,10 +46,9 @@ class CTranslate2Engine:
                 "ctranslate2"
             ) from error
         self.model, self.vocabulary = model, vocabulary
-        banned = (vocabulary.pad_id, vocabulary.bos_id)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model"
-            ctranslate2_folder(model, path, precision, banned, longest=POSITIONS)
+            ctranslate2_folder(model, path, precision, BANNED, longest=POSITIONS)
             self.translator = ctranslate2.Translator(
                 str(path),
                 device="cuda" if model.device.type == "cuda" else "cpu",

@@ -18,14 +18,19 @@ from tokenizers.processors import TemplateProcessing
 
 from annotated_transformer.config import ALPHA, BEAM_SIZE
 from annotated_transformer.data import Vocabulary
+from annotated_transformer.data.vocabulary import SPECIALS
 from annotated_transformer.errors import CallError
 from annotated_transformer.sharing.in_onnx import onnx_files
-from annotated_transformer.sharing.ports import LONGEST, ctranslate2_folder, hugging_face_of
+from annotated_transformer.sharing.ports import (
+    BANNED,
+    LONGEST,
+    ctranslate2_folder,
+    hugging_face_of,
+)
 from annotated_transformer.sharing.translator import Translator, must_be_free
 
 TOKENIZER = "tokenizer.json"
-BANNED = (Vocabulary.pad_id, Vocabulary.bos_id)  # what no search here ever writes
-EOS = "</s>"
+PAD, BOS, EOS, UNK = SPECIALS
 
 
 def export(translator: Translator, folder: Path, form: str, **fields: Any) -> None:
@@ -89,10 +94,10 @@ def to_hugging_face(translator: Translator, folder: Path) -> None:
     twin.save_pretrained(folder)
     tokenizer = library.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer_of(translator.vocabulary),
-        pad_token="<pad>",
-        bos_token="<s>",
+        pad_token=PAD,
+        bos_token=BOS,
         eos_token=EOS,
-        unk_token="<unk>",
+        unk_token=UNK,
         model_input_names=["input_ids", "attention_mask"],
         model_max_length=LONGEST,
         clean_up_tokenization_spaces=False,

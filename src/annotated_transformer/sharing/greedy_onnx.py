@@ -4,7 +4,7 @@ Needs onnxruntime, numpy and tokenizers, and nothing else; a copy of it lies in 
 
     from translate import Translator
 
-    Translator("this folder")("A man is reading a book.")
+    Translator("this folder")("The old woman reads the book.")
 """
 
 import sys

@@ -19,6 +19,7 @@ from annotated_transformer.positional import sinusoidal_encoding
 from annotated_transformer.transformer import Transformer
 
 LONGEST = 512  # positions in their tables of sinusoids
+BANNED = (Vocabulary.pad_id, Vocabulary.bos_id)  # what no search here ever writes
 NEVER = -1e9  # added to the logits of banned tokens: they get no probability, the others get all
 
 
