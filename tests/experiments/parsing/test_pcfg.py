@@ -14,6 +14,7 @@ from annotated_transformer.data.trees import Tree, in_brackets, leaves_of, parse
 from annotated_transformer.experiments.parsing.pcfg import (
     Grammar,
     Node,
+    Symbol,
     binary,
     tagged,
     tree_of,
@@ -67,11 +68,21 @@ def test_a_word_never_seen_is_taken_for_a_rare_one() -> None:
 
 def test_functions_and_a_root_of_one_phrase_are_left_out() -> None:
     tree = parse("(ROOT (S-IMP (VP (VB go)) (. .)))")
-    assert binary(tree, 2, 1).symbol == "S"
-    assert binary(parse("(ROOT (NP (NN a)) (. .))"), 2, 1).symbol == "ROOT"
+    assert str(binary(tree, 2, 1).symbol) == "S"
+    assert str(binary(parse("(ROOT (NP (NN a)) (. .))"), 2, 1).symbol) == "ROOT"
 
 
-def steps(node: Node, signs: Sequence[str]) -> list[tuple[str, ...]]:
+def test_a_symbol_reads_as_grammars_are_written() -> None:
+    tree = parse(
+        "(ROOT (S (NP (NP (DT the) (NN dog))) (VP (VBZ eats) (NP (PRP it)) (ADVP (RB now)))))"
+    )
+    assert [str(part.symbol) for part in binary(tree, 2, 1).below()] == [
+        *("S", "NP+NP^<S>", "DT", "NN"),
+        *("VP^<S>", "VBZ", "VP|<NP+PRP-ADVP+RB>^<S>", "NP+PRP", "ADVP+RB"),
+    ]
+
+
+def steps(node: Node, signs: Sequence[str]) -> list[tuple[Symbol | str, ...]]:
     """What a binary tree is made of: its root, and each symbol with its two parts or its word."""
     left = iter(signs)
     parts = [
@@ -110,5 +121,5 @@ def test_a_word_never_seen_has_a_tag_as_often_as_all_its_rare_words_together() -
     trees = [parse(f"(ROOT ({tag} w))") for tag, _ in seen]
     found = Grammar(trees, [[sign] for _, sign in seen]).best(["◦ly"])
     assert found is not None
-    assert found[0].symbol == "NN"
+    assert str(found[0].symbol) == "NN"
     assert found[1] == pytest.approx(math.log(3 / 6))  # a noun and rare: three of six trees

@@ -8,6 +8,7 @@ The rival of chapter 14: rules and their probabilities are counted in a treebank
 - A rule of more than two parts is read from the left, A -> B A|<C-D>; what is left is named by its
   next `siblings` parts, so that rules that were never seen whole can be made of halves.
 - With `parents` 1 a phrase's symbol says what it stands in (NP^<S>).
+- Symbols are written here as `str` writes them.
 - Words are signs (`signs.signs_of`).
 """
 
@@ -15,6 +16,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +24,35 @@ from numpy.typing import NDArray
 from annotated_transformer.data.signs import RARE
 from annotated_transformer.data.trees import Tree, leaf
 
-CHAIN, REST, INSIDE = "+", "|", "^"
+Labels = tuple[str, ...]  # of a part of a tree, of the only part inside it, and so on inwards
+
+
+class Symbol(NamedTuple):
+    """What a grammar calls a part of a tree.
+
+    Attributes:
+        labels: its own.
+        rest: None of a whole phrase, or a tag; else the next parts of what is left of the phrase.
+        inside: what the phrase stands in; empty where the symbol does not say.
+    """
+
+    labels: Labels
+    rest: tuple[Labels, ...] | None = None
+    inside: Labels = ()
+
+    def __str__(self) -> str:
+        """S+VP, SBARQ|<SQ-.> or SQ^<SBARQ>."""
+        text = "+".join(self.labels)
+        if self.rest is not None:
+            text += f"|<{'-'.join('+'.join(labels) for labels in self.rest)}>"
+        return text + (f"^<{'+'.join(self.inside)}>" if self.inside else "")
 
 
 @dataclass(frozen=True)
 class Node:
     """A part of a binary tree: a symbol with two parts, or above one word with none."""
 
-    symbol: str
+    symbol: Symbol
     parts: tuple["Node", ...] = ()
 
     def below(self) -> Iterator["Node"]:
@@ -44,29 +67,26 @@ def binary(tree: Tree, siblings: int, parents: int) -> Node:
     only = tree.children[0]
     if tree.category == "ROOT" and len(tree.children) == 1 and isinstance(only, Tree):
         tree = only
-    return _binary(tree, siblings, parents, None)
+    return _binary(tree, siblings, parents, inside=())
 
 
-def _binary(tree: Tree, siblings: int, parents: int, inside: str | None) -> Node:
-    chain = [_name(tree)]
+def _binary(tree: Tree, siblings: int, parents: int, inside: Labels) -> Node:
+    labels: Labels = (_name(tree),)
     while not tree.is_tag and len(tree.children) == 1:
         (tree,) = (child for child in tree.children if isinstance(child, Tree))
-        chain.append(_name(tree))
-    symbol = CHAIN.join(chain)
+        labels += (_name(tree),)
     if tree.is_tag:
-        return Node(symbol)
-    where = f"{INSIDE}<{inside}>" if parents and inside is not None else ""
+        return Node(Symbol(labels))
     parts = [
-        _binary(child, siblings, parents, symbol)
+        _binary(child, siblings, parents, labels if parents else ())
         for child in tree.children
         if isinstance(child, Tree)
     ]
-    names = [part.symbol.split(INSIDE)[0] for part in parts]
     node = parts[-1]
     for place in range(len(parts) - 2, 0, -1):
-        rest = f"{symbol}{REST}<{'-'.join(names[place : place + siblings])}>{where}"
-        node = Node(rest, (parts[place], node))
-    return Node(symbol + where, (parts[0], node))
+        rest = tuple(part.symbol.labels for part in parts[place : place + siblings])
+        node = Node(Symbol(labels, rest, inside), (parts[place], node))
+    return Node(Symbol(labels, None, inside), (parts[0], node))
 
 
 def _name(tree: Tree) -> str:
@@ -87,15 +107,11 @@ def tree_of(node: Node, leaves: Sequence[Tree]) -> Tree:
 def _parts(node: Node, leaves: Iterator[Tree]) -> list[Tree]:
     """What a node is in the tree: one part, or several if it is the rest of a phrase."""
     below = [tree for part in node.parts for tree in _parts(part, leaves)]
-    if not node.parts:
-        *chain, _ = node.symbol.split(CHAIN)
-        tree = next(leaves)
-    elif REST in node.symbol:
+    if node.symbol.rest is not None:
         return below
-    else:
-        *chain, last = node.symbol.split(INSIDE)[0].split(CHAIN)
-        tree = Tree(last, tuple(below))
-    for label in reversed(chain):
+    *outer, label = node.symbol.labels
+    tree = Tree(label, tuple(below)) if node.parts else next(leaves)
+    for label in reversed(outer):
         tree = Tree(label, (tree,))
     return [tree]
 
@@ -126,9 +142,9 @@ class Grammar:
                 f"siblings {siblings} and parents {parents} were given; siblings must be at least "
                 "1, parents 0 or 1."
             )
-        rules: Counter[tuple[str, str, str]] = Counter()
-        words: Counter[tuple[str, str]] = Counter()
-        roots: Counter[str] = Counter()
+        rules: Counter[tuple[Symbol, Symbol, Symbol]] = Counter()
+        words: Counter[tuple[Symbol, str]] = Counter()
+        roots: Counter[Symbol] = Counter()
         for tree, row in zip(trees, signs, strict=True):
             root, left = binary(tree, siblings, parents), iter(row)
             roots[root.symbol] += 1
@@ -137,13 +153,15 @@ class Grammar:
                     rules[node.symbol, node.parts[0].symbol, node.parts[1].symbol] += 1
                 else:
                     words[node.symbol, next(left)] += 1
-        total: Counter[str] = Counter()
-        for (symbol, *_), count in [*rules.items(), *words.items()]:
+        total: Counter[Symbol] = Counter()
+        for (symbol, _, _), count in rules.items():
             total[symbol] += count
-        self.symbols = sorted(total)
+        for (symbol, _), count in words.items():
+            total[symbol] += count
+        self.symbols = sorted(total, key=str)  # of equally good trees the order chooses
         number = {symbol: place for place, symbol in enumerate(self.symbols)}
 
-        def chance(symbol: str, count: int) -> float:
+        def chance(symbol: Symbol, count: int) -> float:
             return math.log(count / total[symbol])
 
         # Rules by their two parts, so that a pair of parts is looked at once for all its parents.
@@ -159,7 +177,7 @@ class Grammar:
         self.chance = np.array([row[2] for row in rows], dtype=np.float32)  # (rules,)
         self.parents, self.starts = np.unique(self.parent, return_index=True)
         self.of_word: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        rare: Counter[str] = Counter()
+        rare: Counter[Symbol] = Counter()
         for (symbol, sign), count in words.items():
             self.of_word[sign].append((number[symbol], chance(symbol, count)))
             rare[symbol] += count * sign.startswith(RARE)
@@ -220,5 +238,5 @@ class Grammar:
 
 def tagged(node: Node, words: Sequence[str]) -> list[Tree]:
     """These words under the tags that a tree of a grammar gives them."""
-    tags = [part.symbol.split(CHAIN)[-1] for part in node.below() if not part.parts]
+    tags = [part.symbol.labels[-1] for part in node.below() if not part.parts]
     return [leaf(word, tag) for tag, word in zip(tags, words, strict=True)]
