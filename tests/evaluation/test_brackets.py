@@ -47,6 +47,16 @@ def test_the_sum_is_evalbs() -> None:
     assert crossing == pytest.approx(summary["Average crossing"], abs=0.005)
 
 
+def test_each_label_has_its_own_counts() -> None:
+    gold = parse("(S (NP (NP (DT the) (NN dog))) (VP (VBZ eats)) (PRT (RP up)))")
+    found = parse("(S (NP (DT the) (NN dog)) (NP (VBZ eats)) (ADVP (RP up)))")
+    counts = sum([count_brackets(gold, found), count_brackets(gold, None)], BracketCounts())
+    assert counts.matched_by_label == {"S": 1, "NP": 1, "ADVP": 1}
+    assert counts.gold_by_label == {"S": 2, "NP": 4, "VP": 2, "ADVP": 2}
+    assert counts.found_by_label == {"S": 1, "NP": 2, "ADVP": 1}
+    assert (counts.matched, counts.gold, counts.found) == (3, 10, 4)
+
+
 def test_a_sentence_without_a_tree_is_all_missed() -> None:
     gold = parse("(ROOT (S (NP (PRP I)) (VP (VBP go))))")
     counts = count_brackets(gold, None)

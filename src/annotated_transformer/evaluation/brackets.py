@@ -16,7 +16,7 @@ EVALB leaves such a sentence out of its sums.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from annotated_transformer.data.trees import Tree
 from annotated_transformer.errors import CallError
@@ -33,30 +33,45 @@ class BracketCounts:
     """What two trees, or many pairs of them, have in common.
 
     Attributes:
-        matched: brackets that stand in both.
-        gold: brackets of the trees that are right.
-        found: brackets of the trees that are judged.
+        matched_by_label: label -> brackets that stand in both.
+        gold_by_label: label -> brackets of the trees that are right.
+        found_by_label: label -> brackets of the trees that are judged.
         crossing: judged ones that begin inside a right one and end behind it, or the other way.
         sentences: how many pairs.
         complete: pairs of which both have the same brackets.
     """
 
-    matched: int = 0
-    gold: int = 0
-    found: int = 0
+    matched_by_label: Counter[str] = field(default_factory=Counter)
+    gold_by_label: Counter[str] = field(default_factory=Counter)
+    found_by_label: Counter[str] = field(default_factory=Counter)
     crossing: int = 0
     sentences: int = 0
     complete: int = 0
 
     def __add__(self, other: "BracketCounts") -> "BracketCounts":
         return BracketCounts(
-            self.matched + other.matched,
-            self.gold + other.gold,
-            self.found + other.found,
+            self.matched_by_label + other.matched_by_label,
+            self.gold_by_label + other.gold_by_label,
+            self.found_by_label + other.found_by_label,
             self.crossing + other.crossing,
             self.sentences + other.sentences,
             self.complete + other.complete,
         )
+
+    @property
+    def matched(self) -> int:
+        """Brackets that stand in both."""
+        return self.matched_by_label.total()
+
+    @property
+    def gold(self) -> int:
+        """Brackets of the trees that are right."""
+        return self.gold_by_label.total()
+
+    @property
+    def found(self) -> int:
+        """Brackets of the trees that are judged."""
+        return self.found_by_label.total()
 
     @property
     def recall(self) -> float:
@@ -117,18 +132,24 @@ def count_brackets(gold: Tree, found: Tree | None) -> BracketCounts:
     """
     wanted, words = brackets(gold)
     if found is None:
-        return BracketCounts(gold=len(wanted), sentences=1)
+        return BracketCounts(gold_by_label=_by_label(wanted), sentences=1)
     given, others = brackets(found)
     if words != others:
         raise CallError(
             f"the trees are of other words: {' '.join(others)!r} was given, "
             f"{' '.join(words)!r} is expected (without punctuation)."
         )
-    matched = (Counter(wanted) & Counter(given)).total()
+    matched = list((Counter(wanted) & Counter(given)).elements())
     spans = {(first, end) for _, first, end in wanted}
     crossing = sum(any(_cross(first, end, *span) for span in spans) for _, first, end in given)
-    complete = matched == len(wanted) == len(given)
-    return BracketCounts(matched, len(wanted), len(given), crossing, 1, int(complete))
+    complete = len(matched) == len(wanted) == len(given)
+    return BracketCounts(
+        _by_label(matched), _by_label(wanted), _by_label(given), crossing, 1, int(complete)
+    )
+
+
+def _by_label(found: Iterable[Bracket]) -> Counter[str]:
+    return Counter(label for label, _, _ in found)
 
 
 def _cross(first: int, end: int, other_first: int, other_end: int) -> bool:

@@ -30,7 +30,6 @@ import argparse
 import json
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,7 +90,14 @@ def in_figures(
         "precision": round(total.precision, 2),
         "f1_short": round(sum(short, BracketCounts()).f1, 2),
         "complete": round(100 * total.complete / total.sentences, 1),
-        "labels": by_label(pairs),
+        "labels": {
+            label: [
+                total.matched_by_label[label],
+                total.gold_by_label[label],
+                total.found_by_label[label],
+            ]
+            for label in LABELS
+        },
     } | (
         {
             "matched": [counts.matched for counts in counted],
@@ -100,19 +106,6 @@ def in_figures(
         if sentences
         else {}
     )
-
-
-def by_label(pairs: Sequence[tuple[Tree, Tree | None]]) -> dict[str, list[int]]:
-    """Label -> brackets matched, right and found."""
-    sums = {label: [0, 0, 0] for label in LABELS}
-    for gold, found in pairs:
-        right = Counter(brackets(gold)[0])
-        guessed = Counter(brackets(found)[0] if found is not None else [])
-        for place, counter in enumerate((right & guessed, right, guessed)):
-            for (label, _, _), count in counter.items():
-                if label in sums:
-                    sums[label][place] += count
-    return sums
 
 
 def shown(trees: Sequence[Tree]) -> list[int]:
