@@ -59,6 +59,14 @@ def test_a_branch_leaves_where_the_last_has_come_back_and_before_its_own_norm(
     assert first[-1] == heights[parts.index("+")]  # and comes back into its sum
 
 
-def test_what_it_cannot_draw_is_refused() -> None:
-    with pytest.raises(ValueError, match="residual False cannot be drawn"):
-        figures.draw_blocks({"a layer": TransformerConfig(100, residual=False)})
+@pytest.mark.parametrize(
+    ("config", "complaint"),
+    [
+        (TransformerConfig(100, residual=False), "residual False cannot be drawn"),
+        (TransformerConfig(100, attention="additive"), "attention 'additive' cannot be drawn"),
+        (LaterConfig(100, window=4), "window 4 cannot be drawn"),
+    ],
+)
+def test_what_it_cannot_draw_is_refused(config: TransformerConfig, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        figures.draw_blocks({"a layer": config})

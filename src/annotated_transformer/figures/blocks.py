@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
+from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.figures.style import LOOKS, TEXT, new_figure
 
@@ -23,13 +24,9 @@ POSITIONS = {
     "none": "embeddings",
 }
 SHADES = {"attention": LOOKS[0][0], "network": LOOKS[2][0]}
-KNOWN = {  # of these fields nothing else is drawn
-    "residual": True,
-    "attention": "scaled-dot-product",
-    "qk_norm": False,
-    "window": None,
-    "kernel": "softmax",
-}
+# Of these fields nothing else is drawn.
+KNOWN = {"residual": True, "attention": "scaled-dot-product"}
+KNOWN_LATER = {"qk_norm": False, "window": None, "kernel": "softmax"}
 ADD = "+"
 GAP, SIDE = 0.22, 1.16  # between two parts; how far beside them the path runs
 
@@ -58,23 +55,28 @@ def draw_blocks(configs: Mapping[str, TransformerConfig]) -> dict[str, list[str]
 
 
 def _parts(config: TransformerConfig) -> list[str]:
-    for name, known in KNOWN.items():
-        if (given := getattr(config, name, known)) != known:
-            raise ValueError(f"{name} {given!r} cannot be drawn here; {known!r} can.")
-    norm = [NORMS[getattr(config, "norm_kind", "layer")]]
+    _refuse_what_is_not_drawn(config, KNOWN)
+    # The defaults of later parts are the paper's.
+    later = config if isinstance(config, LaterConfig) else LaterConfig(**config.to_dict())
+    _refuse_what_is_not_drawn(later, KNOWN_LATER)
+    norm = [NORMS[later.norm_kind]]
     before = norm if config.norm == "pre" else []
     after = norm if config.norm == "post" else []
     attention = [f"attention, {config.num_heads} heads"]
-    shared = getattr(config, "num_key_value_heads", None)
-    if shared is not None and shared != config.num_heads:
-        attention.append(f"{shared} heads of keys and values")
-    distances = getattr(config, "relative_positions", "none")
-    if distances != "none":
-        attention.append(DISTANCES[distances])
-    network = [f"network, {config.d_ff} wide", NETWORKS[getattr(config, "network", "relu")]]
+    if later.heads_of_keys != later.num_heads:
+        attention.append(f"{later.heads_of_keys} heads of keys and values")
+    if later.relative_positions != "none":
+        attention.append(DISTANCES[later.relative_positions])
+    network = [f"network, {config.d_ff} wide", NETWORKS[later.network]]
     sub_layers = ("\n".join(lines) for lines in (attention, network))
     stack = [part for box in sub_layers for part in (*before, box, ADD, *after)]
     return [POSITIONS[config.positions], *stack]
+
+
+def _refuse_what_is_not_drawn(config: TransformerConfig, known: Mapping[str, object]) -> None:
+    for name, drawn in known.items():
+        if (given := getattr(config, name)) != drawn:
+            raise ValueError(f"{name} {given!r} cannot be drawn here; {drawn!r} can.")
 
 
 def _draw(axes: Axes, parts: Sequence[str], leaves_at: Collection[str]) -> None:
