@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotated_transformer.cli import main
 from annotated_transformer.data import Vocabulary, gum, load_corpus
 from annotated_transformer.data.gum import one_a_line
 from annotated_transformer.data.signs import known_words
@@ -136,6 +137,24 @@ def test_folders_that_are_not_gum(tmp_path: Path) -> None:
         (tmp_path / name).write_text("(NP (NN a))\n(NP (NN b)\n")
     with pytest.raises(WorkError, match=r"train\.ptb, line 2, is no tree in brackets: 1 brackets"):
         load_corpus("gum", data_dir=tmp_path, target="tree")
+
+
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        (["--lowercase"], "as it is, its tokens unchanged, and --lowercase was given: leave out"),
+        (["--bpe-dropout", "0.1"], "'gum' splits no word: leave out --bpe-dropout"),
+    ],
+)
+def test_a_training_that_would_change_its_tokens_is_refused(
+    option: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("train.ptb", "dev.ptb", "test.ptb"):
+        (tmp_path / name).write_text("(NP (NN a))\n")
+    asked = ["--data", "gum", "--target", "tree", "--data-dir", str(tmp_path), "--device", "cpu"]
+    assert main(["train", "--run-dir", str(tmp_path / "run"), *asked, *option]) == 2
+    assert complaint in capsys.readouterr().err
+    assert not (tmp_path / "run" / "config.json").exists()
 
 
 def test_the_pinned_facts() -> None:

@@ -150,6 +150,11 @@ def _begin(
     if corpus.whole_words:
         if training.bpe_dropout:
             raise CallError(f"the corpus {name!r} splits no word: leave out --bpe-dropout")
+        if training.lowercase:
+            raise CallError(
+                f"the corpus {name!r} is expected as it is, its tokens unchanged, and --lowercase "
+                "was given: leave out --lowercase"
+            )
         vocabulary = Vocabulary.of_words(train.sentences(), training.vocab_size)
     else:
         vocabulary = Vocabulary.train(train.sentences(), training.vocab_size, training.lowercase)
