@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from annotated_transformer.cli import main
 from annotated_transformer.data import Vocabulary, gum, load_corpus
 from annotated_transformer.data.gum import one_a_line
-from annotated_transformer.data.signs import known_words
 from annotated_transformer.data.trees import Tree, linearise, parse
+from annotated_transformer.data.word_classes import known_words
 from annotated_transformer.errors import CallError, WorkError
 from local_server import Server, digest, server
 
@@ -53,11 +53,11 @@ def test_rows_open_and_close_every_phrase_and_keep_every_word(tree: Tree) -> Non
     row = linearise(tree).split()
     assert row.count("XX") == len(list(tree.words()))
     open_phrases: list[str] = []
-    for sign in row:
-        if sign.startswith("("):
-            open_phrases.append(sign[1:])
-        elif sign.startswith(")"):
-            assert sign[1:] == open_phrases.pop()
+    for token in row:
+        if token.startswith("("):
+            open_phrases.append(token[1:])
+        elif token.startswith(")"):
+            assert token[1:] == open_phrases.pop()
     assert not open_phrases
 
 

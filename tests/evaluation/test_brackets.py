@@ -99,10 +99,10 @@ def test_a_row_read_back_is_its_tree(tree: Tree) -> None:
     assert count_brackets(tree, again).matched == len(brackets(tree)[0])
 
 
-SIGNS = st.sampled_from(["(S", "(NP", "(VP", ")S", ")NP", ")VP", "XX", "XX", "?"])
+TOKENS = st.sampled_from(["(S", "(NP", "(VP", ")S", ")NP", ")VP", "XX", "XX", "?"])
 
 
-@given(st.lists(SIGNS, max_size=25), st.integers(1, 8))
+@given(st.lists(TOKENS, max_size=25), st.integers(1, 8))
 def test_whatever_was_written_becomes_a_tree_of_these_words(row: list[str], n: int) -> None:
     leaves = [Tree("NN", (f"w{i}",)) for i in range(n)]
     tree, well_formed = delinearise(" ".join(row), leaves)

@@ -42,7 +42,7 @@ def test_brackets_are_added_up_by_sentence_and_by_label() -> None:
     assert figures["complete"] == 33.3
 
 
-def test_a_short_sentence_has_40_words_at_most_signs_counted() -> None:
+def test_a_short_sentence_has_40_words_at_most_punctuation_counted() -> None:
     short, long = (parse(f"(ROOT (S {'(NN w) ' * n}(. .)))") for n in (39, 40))
     wrong = parse(in_brackets(long).replace("(S", "(X"))
     figures = measured.in_figures([(short, short), (long, wrong)])

@@ -19,9 +19,9 @@ from typing import Any
 
 from annotated_transformer.data.corpus import ParallelCorpus, Split
 from annotated_transformer.data.published import Published, Source, get, say_origin
-from annotated_transformer.data.signs import known_words, numbers_of, signs_of
 from annotated_transformer.data.text_file import inspect
 from annotated_transformer.data.trees import ANY_TAG, Tree, linearise, read_trees
+from annotated_transformer.data.word_classes import known_words, numbers_of, tokens_of
 from annotated_transformer.errors import CallError, WorkError
 
 TERMS = (
@@ -29,7 +29,7 @@ TERMS = (
     "voyage); cite Zeldes 2017"
 )
 SPLITS = {"train": "train", "valid": "dev", "test": "test"}  # ours and GUM's
-TREES, WORDS, TAGS = "tree", "words", "xx"  # the "languages" of the targets
+TREES, WORDS, TAGS = "tree", "words", "xx"  # forms of rows, each a "language" to write
 
 
 @cache
@@ -87,8 +87,9 @@ def load_gum(
 ) -> ParallelCorpus:
     """Sentences and their trees as rows (`trees.linearise`), for a model of sequences.
 
-    Words are signs (`signs.signs_of`), a token each. In the place of a word a row has its number in
-    the sentence with the target "tree"; its sign with "words"; XX with "xx", as in Vinyals et al.
+    The source has a token for each word (`word_classes.tokens_of`). The target is the form of the
+    rows, which have in the place of a word its number in the sentence with "tree"; its token of the
+    source with "words"; XX with "xx", as in Vinyals et al.
 
     Raises:
         CallError: other languages than these were asked for.
@@ -109,24 +110,27 @@ def load_gum(
     )
 
 
-def as_rows(trees: Sequence[Tree], known: Collection[str], target: str = TREES) -> Split:
-    """Sentences as signs and their trees as rows (`load_gum`)."""
-    words = [list(tree.words()) for tree in trees]
-    signs = [signs_of(row, known) for row in words]
+def as_rows(trees: Sequence[Tree], known: Collection[str], form: str = TREES) -> Split:
+    """Sentences as tokens and their trees as rows of this form (`load_gum`)."""
+    sources = [tokens_of(list(tree.words()), known) for tree in trees]
     return Split(
-        [" ".join(row) for row in signs],
+        [" ".join(source) for source in sources],
         [
-            linearise(tree, in_rows(own, own_signs, target))
-            for tree, own, own_signs in zip(trees, words, signs, strict=True)
+            linearise(tree, word_tokens(source, form))
+            for tree, source in zip(trees, sources, strict=True)
         ],
     )
 
 
-def in_rows(words: Sequence[str], signs: Sequence[str], target: str = TREES) -> list[str]:
-    """What stands for each word of a sentence in the row of its tree (`load_gum`)."""
-    if target == WORDS:
-        return list(signs)
-    return numbers_of(words) if target == TREES else [ANY_TAG] * len(words)
+def word_tokens(source: Sequence[str], form: str) -> list[str]:
+    """What stands for each word in a row of this form (`load_gum`).
+
+    Args:
+        source: the tokens that stand for them in the source.
+    """
+    if form == WORDS:
+        return list(source)
+    return numbers_of(source) if form == TREES else [ANY_TAG] * len(source)
 
 
 def read_splits(folder: Path) -> dict[str, tuple[list[Tree], dict[str, str | int]]]:

@@ -2,8 +2,8 @@
 
 Written as in Vinyals et al. (2015), "Grammar as a Foreign Language", which section 6.3 follows:
 every phrase opens with its label and closes with it, and every part-of-speech tag is XX, so that
-(S (NP (NNP John)) (VP (VBZ sleeps))) becomes (S (NP XX )NP (VP XX )VP )S. Or with the words, as
-signs, in the place of XX: (S (NP john )NP (VP sleeps )VP )S.
+(S (NP (NNP John)) (VP (VBZ sleeps))) becomes (S (NP XX )NP (VP XX )VP )S. Or with a token for each
+word in the place of XX: (S (NP john )NP (VP sleeps )VP )S.
 """
 
 import re
@@ -15,7 +15,7 @@ from annotated_transformer.errors import WorkError
 
 TOKEN = re.compile(r"[()]|[^\s()]+")
 ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
-NAMES = {sign: name for name, sign in ESCAPED.items()}
+NAMES = {bracket: name for name, bracket in ESCAPED.items()}
 ANY_TAG = "XX"
 
 
@@ -96,48 +96,48 @@ def read_trees(lines: Iterator[str], where: str) -> list[Tree]:
     return trees
 
 
-def linearise(tree: Tree, signs: Iterable[str] | None = None) -> str:
-    """A tree as a row of signs for a model to predict (head of this module).
+def linearise(tree: Tree, word_tokens: Iterable[str] | None = None) -> str:
+    """A tree as a row of tokens for a model to predict (head of this module).
 
     Args:
         tree: the tree.
-        signs: what stands for each word, in order; XX for all if None.
+        word_tokens: what stands for each word, in order; XX for all if None.
     """
-    return " ".join(_signs(tree, repeat(ANY_TAG) if signs is None else iter(signs)))
+    return " ".join(_tokens(tree, repeat(ANY_TAG) if word_tokens is None else iter(word_tokens)))
 
 
-def _signs(tree: Tree, words: Iterator[str]) -> Iterator[str]:
+def _tokens(tree: Tree, word_tokens: Iterator[str]) -> Iterator[str]:
     if tree.is_tag:
-        yield next(words)
+        yield next(word_tokens)
         return
     yield f"({tree.category}"
     for child in tree.children:
         if isinstance(child, Tree):
-            yield from _signs(child, words)
+            yield from _tokens(child, word_tokens)
     yield f"){tree.category}"
 
 
 def delinearise(
-    row: str, leaves: Sequence[Tree], signs: Sequence[str] | None = None
+    row: str, leaves: Sequence[Tree], word_tokens: Sequence[str] | None = None
 ) -> tuple[Tree, bool]:
     """The tree of a row that a model wrote, whatever it wrote, and whether the row was one.
 
     A row is well formed if each phrase that opens closes with its own label, holds something, all
-    of it is one phrase, and it has the sign of each word in its place. One that is not is mended so
-    that the tree has exactly these words: any sign that is no bracket stands for the next word; a
-    sign that closes a phrase closes those inside it too, or nothing if no such phrase is open; at
-    the end all are closed; words without a sign hang on the last phrase that was open, a sign
+    of it is one phrase, and it has the token of each word in its place. One that is not is mended
+    so that the tree has exactly these words: any token that is no bracket stands for the next word;
+    a token that closes a phrase closes those inside it too, or nothing if no such phrase is open;
+    at the end all are closed; words without a token hang on the last phrase that was open, a token
     without a word is nothing, and so is a phrase without words. Where more than one phrase, or a
     word, is left at the top, a phrase without a label holds them.
 
     Args:
-        row: signs, as `linearise` writes them.
+        row: tokens, as `linearise` writes them.
         leaves: the words of the sentence with their tags, in order; at least one.
-        signs: what should stand for each word; XX for all if None.
+        word_tokens: what should stand for each word; XX for all if None.
     """
     root: list[Tree | str] = []
     open_phrases: list[tuple[str, list[Tree | str]]] = []
-    expected = [ANY_TAG] * len(leaves) if signs is None else list(signs)
+    expected = [ANY_TAG] * len(leaves) if word_tokens is None else list(word_tokens)
     waiting = list(zip(leaves, expected, strict=True))[::-1]
     well_formed = True
 
@@ -146,20 +146,20 @@ def delinearise(
         if parts:
             (open_phrases[-1][1] if open_phrases else root).append(Tree(label, tuple(parts)))
 
-    for sign in row.split():
-        if sign.startswith("("):
+    for token in row.split():
+        if token.startswith("("):
             well_formed &= bool(open_phrases) or not root
-            open_phrases.append((sign[1:], []))
-        elif sign.startswith(")"):
+            open_phrases.append((token[1:], []))
+        elif token.startswith(")"):
             labels = [label for label, _ in open_phrases]
-            well_formed &= bool(labels) and labels[-1] == sign[1:] and bool(open_phrases[-1][1])
-            if sign[1:] in labels:
-                while open_phrases[-1][0] != sign[1:]:
+            well_formed &= bool(labels) and labels[-1] == token[1:] and bool(open_phrases[-1][1])
+            if token[1:] in labels:
+                while open_phrases[-1][0] != token[1:]:
                     close()
                 close()
         elif waiting:
             leaf, should_be = waiting.pop()
-            well_formed &= bool(open_phrases) and sign == should_be
+            well_formed &= bool(open_phrases) and token == should_be
             (open_phrases[-1][1] if open_phrases else root).append(leaf)
         else:
             well_formed = False

@@ -33,12 +33,12 @@ def untrained(form: str, preset: str = "tiny") -> Parser:
     return Parser(model, vocabulary, form)
 
 
-def liking(sign: str, logit: float) -> Parser:
-    """One to which this sign has this logit, and every other 0, wherever it is."""
+def liking(token: str, logit: float) -> Parser:
+    """One to which this token has this logit, and every other 0, wherever it is."""
     parser = untrained("tree", "tiny/N=1,d_model=16,h=1,d_ff=16")
     with torch.no_grad():
         parser.model.projection.weight.zero_()
-    prefer(parser.model, parser.vocabulary.encode(sign), logit)
+    prefer(parser.model, parser.vocabulary.encode(token), logit)
     return parser
 
 
@@ -90,12 +90,12 @@ def test_it_reads_sentences_as_they_were_in_training(monkeypatch: pytest.MonkeyP
     assert sorted(without_padding) == sorted(2 * trained_on)
 
 
-def test_a_row_may_have_300_signs_more_than_its_sentence() -> None:
+def test_a_row_may_have_300_tokens_more_than_its_sentence() -> None:
     """As in section 6.3. The end is one of them; a free search counts the sentence's end too."""
     parser, lengths = liking("(S", 30), (1, 5)
     sentences = [["the"] * n for n in lengths]
     for row, n in zip(parser.rows(sentences, beam_size=1), lengths, strict=True):
-        phrases = (300 - 1) // 2  # an opening and a closing sign each
+        phrases = (300 - 1) // 2  # an opening and a closing token each
         assert len(row.split()) == n + 2 * phrases
     for row, n in zip(parser.free_rows(sentences, beam_size=1), lengths, strict=True):
         assert len(row.split()) == n + 1 + 300

@@ -82,9 +82,9 @@ def test_a_symbol_reads_as_grammars_are_written() -> None:
     ]
 
 
-def steps(node: Node, signs: Sequence[str]) -> list[tuple[Symbol | str, ...]]:
+def steps(node: Node, tokens: Sequence[str]) -> list[tuple[Symbol | str, ...]]:
     """What a binary tree is made of: its root, and each symbol with its two parts or its word."""
-    left = iter(signs)
+    left = iter(tokens)
     parts = [
         (part.symbol, *([below.symbol for below in part.parts] or [next(left)]))
         for part in node.below()
@@ -119,7 +119,7 @@ def test_a_best_tree_has_the_product_of_the_shares_of_its_steps(
 def test_a_word_never_seen_has_a_tag_as_often_as_all_its_rare_words_together() -> None:
     seen = [("NN", "◦"), ("NN", "◦"), ("NN", "◦ing"), ("NN", "dog"), ("VB", "◦"), ("DT", "the")]
     trees = [parse(f"(ROOT ({tag} w))") for tag, _ in seen]
-    found = Grammar(trees, [[sign] for _, sign in seen]).best(["◦ly"])
+    found = Grammar(trees, [[token] for _, token in seen]).best(["◦ly"])
     assert found is not None
     assert str(found[0].symbol) == "NN"
     assert found[1] == pytest.approx(math.log(3 / 6))  # a noun and rare: three of six trees

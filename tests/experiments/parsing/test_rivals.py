@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from annotated_transformer.data.signs import known_words
 from annotated_transformer.data.trees import Tree, in_brackets, leaves_of, parse
+from annotated_transformer.data.word_classes import known_words
 from annotated_transformer.experiments.parsing import rivals
 from annotated_transformer.experiments.parsing.pcfg import tree_of
 from annotated_transformer.experiments.parsing.rivals import (

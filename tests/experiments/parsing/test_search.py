@@ -39,7 +39,7 @@ class Noise:
 
 
 def parsed(seed: int, sentences: list[list[str]], extra: int, beam: int = 3, nbest: int = 1):
-    words = [VOCABULARY.encode(" ".join(signs)) for signs in sentences]
+    words = [VOCABULARY.encode(" ".join(tokens)) for tokens in sentences]
     limits = [len(ids) + extra for ids in words]
     return search(
         TreesOnly(Noise(seed), words, limits, VOCABULARY),
@@ -60,20 +60,20 @@ SENTENCES = st.lists(
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), SENTENCES, st.integers(3, 20), st.integers(1, 12))
 def test_whatever_the_model_says_a_row_is_a_tree_of_its_words(seed, sentences, extra, beam) -> None:
-    for signs, found in zip(sentences, parsed(seed, sentences, extra, beam), strict=True):
-        leaves = [Tree("T", (word,)) for word in signs]
-        tree, well_formed = delinearise(VOCABULARY.decode(found[0].tokens), leaves, signs)
+    for tokens, found in zip(sentences, parsed(seed, sentences, extra, beam), strict=True):
+        leaves = [Tree("T", (word,)) for word in tokens]
+        tree, well_formed = delinearise(VOCABULARY.decode(found[0].tokens), leaves, tokens)
         assert well_formed
         assert tree.label == "ROOT"
-        assert len(found[0].tokens) - 1 <= len(signs) + extra
+        assert len(found[0].tokens) - 1 <= len(tokens) + extra
         assert math.isfinite(found[0].log_probability)
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.sampled_from(["(S", "(NP", ")S", ")NP", "a"]), max_size=12), st.integers(1, 3))
-def test_whatever_stands_in_a_place_of_the_beam_something_may_follow(signs, n) -> None:
+def test_whatever_stands_in_a_place_of_the_beam_something_may_follow(tokens, n) -> None:
     """An empty place holds any beginning; were nothing to follow, its logits were no numbers."""
-    ids = VOCABULARY.encode(" ".join(["(ROOT", *signs]))
+    ids = VOCABULARY.encode(" ".join(["(ROOT", *tokens]))
     words = VOCABULARY.encode(" ".join("a" * n))
     decoder = TreesOnly(Noise(0), [words], [n + 20], VOCABULARY)
     for length in range(len(ids) + 1):
@@ -82,12 +82,12 @@ def test_whatever_stands_in_a_place_of_the_beam_something_may_follow(signs, n) -
 
 
 def every_row(words: list[str], limit: int) -> set[str]:
-    """All rows of so many signs that are trees of these words, by trying all that there are."""
+    """All rows of so many tokens that are trees of these words, by trying all that there are."""
     leaves = [Tree("T", (word,)) for word in words]
-    signs = ["(S", ")S", "(NP", ")NP", *sorted(set(words))]
+    tokens = ["(S", ")S", "(NP", ")NP", *sorted(set(words))]
     found = set()
     for length in range(len(words), limit - 2):
-        for inside in itertools.product(signs, repeat=length):
+        for inside in itertools.product(tokens, repeat=length):
             row = " ".join(["(ROOT", *inside, ")ROOT"])
             if delinearise(row, leaves, words)[1]:
                 found.add(row)
@@ -96,7 +96,7 @@ def every_row(words: list[str], limit: int) -> set[str]:
 
 def test_all_trees_that_fit_are_found_and_no_others() -> None:
     words = ["a", "b"]
-    limit = 2 + 7  # (ROOT, )ROOT and the end, and six signs of phrases and words
+    limit = 2 + 7  # (ROOT, )ROOT and the end, and six tokens of phrases and words
     found = parsed(0, [words], limit - len(words), beam=200, nbest=200)[0]
     assert {VOCABULARY.decode(one.tokens) for one in found} == every_row(words, limit)
 
@@ -106,7 +106,7 @@ def test_a_vocabulary_without_rows_is_refused() -> None:
         TreesOnly(Noise(0), [[4]], [9], Vocabulary.of_words(["a b"], 9))
 
 
-def test_the_next_word_is_as_probable_as_all_words_and_every_other_sign_as_itself() -> None:
+def test_the_next_word_is_as_probable_as_all_words_and_every_other_token_as_itself() -> None:
     words = VOCABULARY.encode("a b")
     any_word = [*VOCABULARY.encode("a b c"), VOCABULARY.unk_id]
     row = [BOS, *VOCABULARY.encode("(ROOT (NP a )NP (S (NP b )NP )S )ROOT")]
@@ -114,6 +114,6 @@ def test_the_next_word_is_as_probable_as_all_words_and_every_other_sign_as_itsel
     for length in range(1, len(row) + 1):
         prefixes = torch.tensor([[row[:length]]])
         given, logits = Noise(0).next_logits(prefixes)[0, 0], decoder.next_logits(prefixes)[0, 0]
-        for sign in logits.isfinite().nonzero().flatten().tolist():
-            expected = given[any_word].logsumexp(dim=0) if sign in words else given[sign]
-            assert logits[sign].item() == pytest.approx(expected.item(), abs=1e-5)
+        for token in logits.isfinite().nonzero().flatten().tolist():
+            expected = given[any_word].logsumexp(dim=0) if token in words else given[token]
+            assert logits[token].item() == pytest.approx(expected.item(), abs=1e-5)

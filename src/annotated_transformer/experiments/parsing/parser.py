@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.data import Vocabulary, collate
-from annotated_transformer.data.gum import in_rows
-from annotated_transformer.data.signs import signs_of
+from annotated_transformer.data.gum import word_tokens
 from annotated_transformer.data.trees import Tree, delinearise, leaf
+from annotated_transformer.data.word_classes import tokens_of
 from annotated_transformer.decoding.beam import search
 from annotated_transformer.decoding.incremental import CachedDecoder
 from annotated_transformer.errors import CallError
@@ -20,7 +20,7 @@ from annotated_transformer.experiments.parsing.search import TreesOnly
 from annotated_transformer.training.run_directory import load_run
 from annotated_transformer.transformer import Transformer, evaluation_mode
 
-MAX_EXTRA = 300  # signs that a row may have more than the sentence has words (section 6.3)
+MAX_EXTRA = 300  # tokens that a row may have more than the sentence has words (section 6.3)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Parser:
     Attributes:
         model: the Transformer.
         vocabulary: of its run, whose words are those that it knows.
-        form: what stands for a word in its rows: "tree", "words" or "xx" (`data.gum.load_gum`).
+        form: of its rows: "tree", "words" or "xx", the target of `data.gum.load_gum`.
     """
 
     model: Transformer
@@ -57,13 +57,13 @@ class Parser:
         """What its vocabulary holds."""
         return frozenset(self.vocabulary.tokenizer.get_vocab())
 
-    def signs(self, words: Sequence[str]) -> list[str]:
+    def tokens(self, words: Sequence[str]) -> list[str]:
         """A sentence as the model reads it."""
-        return signs_of(words, self.known)
+        return tokens_of(words, self.known)
 
-    def in_row(self, words: Sequence[str]) -> list[str]:
+    def word_tokens(self, words: Sequence[str]) -> list[str]:
         """What stands for its words in a row; <unk> for what no row of its training had."""
-        row = " ".join(in_rows(words, self.signs(words), self.form))
+        row = " ".join(word_tokens(self.tokens(words), self.form))
         return self.vocabulary.decode(self.vocabulary.encode(row)).split()
 
     def rows(
@@ -92,7 +92,7 @@ class Parser:
                     f"{words!r} was given as a sentence; a list of its words is expected, one at "
                     "least: words_of_text(text) cuts a text."
                 )
-        ids = [self.vocabulary.encode(" ".join(self.in_row(words))) for words in sentences]
+        ids = [self.vocabulary.encode(" ".join(self.word_tokens(words))) for words in sentences]
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
         rows = [""] * len(ids)
         for first in range(0, len(order), at_once):
@@ -119,7 +119,7 @@ class Parser:
         alpha: float,
     ) -> list[str]:
         vocabulary = self.vocabulary
-        sources = [vocabulary.encode(" ".join(self.signs(words))) for words in sentences]
+        sources = [vocabulary.encode(" ".join(self.tokens(words))) for words in sentences]
         src = collate([[*source, vocabulary.eos_id] for source in sources], vocabulary.pad_id)
         limits = [len(words) + MAX_EXTRA for words in ids]
         with evaluation_mode(self.model):
@@ -163,7 +163,7 @@ class Parser:
         return translate_sentences(
             self.model,
             self.vocabulary,
-            [" ".join(self.signs(words)) for words in sentences],
+            [" ".join(self.tokens(words)) for words in sentences],
             beam_size=beam_size,
             alpha=alpha,
             max_extra=MAX_EXTRA,
@@ -172,4 +172,4 @@ class Parser:
     def read(self, row: str, leaves: Sequence[Tree]) -> tuple[Tree, bool]:
         """The tree of a row above these words, mended if it is none, and whether it was one."""
         words = [word for part in leaves for word in part.words()]
-        return delinearise(row, leaves, self.in_row(words))
+        return delinearise(row, leaves, self.word_tokens(words))

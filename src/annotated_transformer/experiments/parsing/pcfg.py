@@ -9,7 +9,7 @@ The rival of chapter 14: rules and their probabilities are counted in a treebank
   next `siblings` parts, so that rules that were never seen whole can be made of halves.
 - With `parents` 1 a phrase's symbol says what it stands in (NP^<S>).
 - Symbols are written here as `str` writes them.
-- Words are signs (`signs.signs_of`).
+- Words are tokens (`word_classes.tokens_of`).
 """
 
 import math
@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from annotated_transformer.data.signs import RARE
 from annotated_transformer.data.trees import Tree, leaf
+from annotated_transformer.data.word_classes import RARE
 
 Labels = tuple[str, ...]  # of a part of a tree, of the only part inside it, and so on inwards
 
@@ -121,7 +121,7 @@ class Grammar:
 
     Args:
         trees: the treebank.
-        signs: of each tree its words as signs.
+        tokens: of each tree, what stands for its words.
         siblings: how many parts the rest of a phrase is named by, one at least (horizontal
             markovization).
         parents: 1 if symbols say what they stand in, else 0 (vertical markovization).
@@ -133,7 +133,7 @@ class Grammar:
     def __init__(
         self,
         trees: Iterable[Tree],
-        signs: Iterable[Sequence[str]],
+        tokens: Iterable[Sequence[str]],
         siblings: int = 2,
         parents: int = 1,
     ) -> None:
@@ -145,7 +145,7 @@ class Grammar:
         rules: Counter[tuple[Symbol, Symbol, Symbol]] = Counter()
         words: Counter[tuple[Symbol, str]] = Counter()
         roots: Counter[Symbol] = Counter()
-        for tree, row in zip(trees, signs, strict=True):
+        for tree, row in zip(trees, tokens, strict=True):
             root, left = binary(tree, siblings, parents), iter(row)
             roots[root.symbol] += 1
             for node in root.below():
@@ -178,28 +178,28 @@ class Grammar:
         self.parents, self.starts = np.unique(self.parent, return_index=True)
         self.of_word: dict[str, list[tuple[int, float]]] = defaultdict(list)
         rare: Counter[Symbol] = Counter()
-        for (symbol, sign), count in words.items():
-            self.of_word[sign].append((number[symbol], chance(symbol, count)))
-            rare[symbol] += count * sign.startswith(RARE)
+        for (symbol, token), count in words.items():
+            self.of_word[token].append((number[symbol], chance(symbol, count)))
+            rare[symbol] += count * token.startswith(RARE)
         self.of_rare = [(number[tag], chance(tag, count)) for tag, count in rare.items() if count]
         self.root = np.full(len(self.symbols), -np.inf, dtype=np.float32)
         for symbol, count in roots.items():
             self.root[number[symbol]] = math.log(count / sum(roots.values()))
 
-    def best(self, signs: Sequence[str]) -> tuple[Node, float] | None:
+    def best(self, tokens: Sequence[str]) -> tuple[Node, float] | None:
         """The most probable tree of a sentence and its log-probability in nats; None without one.
 
         The time grows with the cube of the words, the memory with their square: 0.9 GB for 134
-        words and the grammar of GUM. A sign that the grammar has not seen counts as a
-        rare word of any class.
+        words and the grammar of GUM. A token that the grammar has not seen counts as a rare word of
+        any class.
         """
-        n = len(signs)
+        n = len(tokens)
         chart = np.full((n, n + 1, len(self.symbols)), -np.inf, dtype=np.float32)
         # Of each span what it is worth as the left and as the right half of each pair of symbols.
         lefts = np.empty((n, n + 1, len(self.left)), dtype=np.float32)
         rights = np.empty_like(lefts)
-        for place, sign in enumerate(signs):
-            for symbol, chance in self.of_word.get(sign) or self.of_rare:
+        for place, token in enumerate(tokens):
+            for symbol, chance in self.of_word.get(token) or self.of_rare:
                 chart[place, place + 1, symbol] = chance
         for width in range(1, n + 1):
             for first in range(n - width + 1):

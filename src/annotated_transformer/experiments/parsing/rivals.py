@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from annotated_transformer.data.signs import known_words, signs_of
 from annotated_transformer.data.trees import Tree
+from annotated_transformer.data.word_classes import known_words, tokens_of
 from annotated_transformer.evaluation.brackets import LEFT_OUT, brackets
 from annotated_transformer.experiments.parsing.pcfg import Grammar, tagged, tree_of
 
 
 def right_branching(leaves: Sequence[Tree], label: str) -> Tree:
-    """Each phrase holds its first word and one phrase with the rest; a last sign stands apart.
+    """Each phrase holds its first word and one phrase with the rest; last punctuation stands apart.
 
     Args:
         leaves: words with their tags; whether the last is punctuation is all that is asked of them.
@@ -33,10 +33,10 @@ class GrammarParser:
 
     def __init__(self, trees: Sequence[Tree]) -> None:
         self.known = known_words(trees)
-        signs = [signs_of(list(tree.words()), self.known) for tree in trees]
+        tokens = [tokens_of(list(tree.words()), self.known) for tree in trees]
         self.grammars = (
-            Grammar(trees, signs, siblings=2, parents=1),
-            Grammar(trees, signs, siblings=1, parents=0),
+            Grammar(trees, tokens, siblings=2, parents=1),
+            Grammar(trees, tokens, siblings=1, parents=0),
         )
 
     def parse(self, words: Sequence[str], leaves: Sequence[Tree] | None = None) -> Tree | None:
@@ -47,9 +47,9 @@ class GrammarParser:
             leaves: what the tree stands on; the words under the tags that the grammar finds if
                 None.
         """
-        signs = signs_of(words, self.known)
+        tokens = tokens_of(words, self.known)
         for grammar in self.grammars:
-            if found := grammar.best(signs):
+            if found := grammar.best(tokens):
                 node, _ = found
                 tree = tree_of(node, tagged(node, words) if leaves is None else leaves)
                 return tree if tree.label == "ROOT" else Tree("ROOT", (tree,))

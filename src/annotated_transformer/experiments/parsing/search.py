@@ -1,7 +1,7 @@
 """A search that writes nothing but trees of the sentence, for chapter 14.
 
 A model of sequences may forget a bracket or a word. Beam search takes any decoder, so this one is
-put around the model's: it hides every sign that no tree of the sentence can go on with. Which word
+put around the model's: it hides every token that no tree of the sentence can go on with. Which word
 comes next is known, so that only *whether* one comes is the model's to say: the next word has the
 probability of all words together.
 """
@@ -24,7 +24,7 @@ class Begun(NamedTuple):
 
     Attributes:
         words: how many stand in it.
-        to_close: of each open phrase the sign that closes it, outermost first.
+        to_close: of each open phrase the token that closes it, outermost first.
         is_empty: whether the innermost holds nothing yet.
     """
 
@@ -34,19 +34,19 @@ class Begun(NamedTuple):
 
 
 class TreesOnly:
-    """A decoder whose signs can only become a tree of the sentence: `beam.search` takes it.
+    """A decoder whose tokens can only become a tree of the sentence: `beam.search` takes it.
 
     A row begins with (ROOT. Then, inside it, a phrase may open if a word waits, the next word may
     come, and the innermost phrase may close if it holds something, (ROOT only behind the last word.
-    Behind )ROOT comes the end. So that a row can end in time, nothing opens if its signs would then
-    not be enough for the words that wait and for closing what is open.
+    Behind )ROOT comes the end. So that a row can end in time, nothing opens if its tokens would
+    then not be enough for the words that wait and for closing what is open.
 
     Args:
-        inner: gives the logits; those of signs that may not follow become -inf, and that of the
+        inner: gives the logits; those of tokens that may not follow become -inf, and that of the
             next word takes in those of all words.
         words: of each sentence the ids of what stands for its words in a row.
-        limits: how many signs each row may have, the end counted.
-        vocabulary: knows the signs of phrases.
+        limits: how many tokens each row may have, the end counted.
+        vocabulary: knows the tokens of phrases.
 
     Raises:
         ValueError: a sentence has no words.
@@ -65,9 +65,9 @@ class TreesOnly:
         self.inner, self.words, self.limits = inner, words, limits
         ids: dict[str, int] = vocabulary.tokenizer.get_vocab()
         self.closing_of = {
-            number: ids[")" + sign[1:]]
-            for sign, number in ids.items()
-            if sign.startswith("(") and ")" + sign[1:] in ids
+            number: ids[")" + token[1:]]
+            for token, number in ids.items()
+            if token.startswith("(") and ")" + token[1:] in ids
         }
         self.root, self.eos_id = ids[ROOT], vocabulary.eos_id
         no_words = {*self.closing_of, *self.closing_of.values(), vocabulary.pad_id}
@@ -104,22 +104,22 @@ class TreesOnly:
         self.searching = [self.searching[row] for row in sentences.tolist()]
 
     def _begun(self, sentence: int, prefix: tuple[int, ...]) -> Begun | None:
-        """How far a beginning is; None if its last sign was not allowed, or one before."""
+        """How far a beginning is; None if its last token was not allowed, or one before."""
         if len(prefix) == 1:  # bos
             return Begun()
-        *_, sign = prefix
+        *_, token = prefix
         past = self.begun.get((sentence, prefix[:-1]))
-        if past is None or not past[1][sign]:
+        if past is None or not past[1][token]:
             return None
         words, to_close, _ = past[0]
-        if sign in self.closing_of:
-            return Begun(words, (*to_close, self.closing_of[sign]), True)
-        if to_close and sign == to_close[-1]:
+        if token in self.closing_of:
+            return Begun(words, (*to_close, self.closing_of[token]), True)
+        if to_close and token == to_close[-1]:
             return Begun(words, to_close[:-1], False)
         return Begun(words + 1, to_close, False)
 
     def _allow(self, allowed: Tensor, begun: Begun, sentence: int, left: int) -> None:
-        """Mark in (vocab,) what may follow, of so many signs that are left."""
+        """Mark in (vocab,) what may follow, of so many tokens that are left."""
         words, to_close, is_empty = begun
         waiting = self.words[sentence][words:]
         if not to_close:

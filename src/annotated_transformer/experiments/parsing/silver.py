@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 
 from annotated_transformer.data.gum import read_splits
-from annotated_transformer.data.signs import words_of_text
 from annotated_transformer.data.trees import Tree, in_brackets
+from annotated_transformer.data.word_classes import words_of_text
 from annotated_transformer.errors import CallError
 from annotated_transformer.experiments.parsing.rivals import GrammarParser
 

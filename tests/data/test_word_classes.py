@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotated_transformer.data.signs import class_of, known_words, signs_of, words_of_text
 from annotated_transformer.data.trees import Tree, delinearise, leaves_of, linearise, parse
+from annotated_transformer.data.word_classes import class_of, known_words, tokens_of, words_of_text
 
 KNOWN = {"the", "-lrb-", "dog"}
 
@@ -28,7 +28,7 @@ def test_a_class_says_how_a_word_looks(word: str, is_first: bool, name: str) -> 
 
 
 def test_known_words_stay_and_others_become_classes() -> None:
-    assert signs_of(["The", "dog", "(", "Fido", ")", "Walked"], KNOWN) == [
+    assert tokens_of(["The", "dog", "(", "Fido", ")", "Walked"], KNOWN) == [
         *("the", "dog", "-lrb-", "◦A", "◦", "◦Aed"),
     ]
 
@@ -67,6 +67,6 @@ def test_no_letter_is_lost(text: str) -> None:
 def test_no_word_looks_like_a_bracket_of_the_tree(words: list[str]) -> None:
     leaves = tuple(Tree("NN", (word,)) for word in words)
     tree = Tree("S", (Tree("NP", leaves),))
-    signs = signs_of(words, known={"a", "-lrb-b"})
-    row = linearise(tree, signs)
-    assert delinearise(row, list(leaves_of(tree)), signs) == (tree, True)
+    tokens = tokens_of(words, known={"a", "-lrb-b"})
+    row = linearise(tree, tokens)
+    assert delinearise(row, list(leaves_of(tree)), tokens) == (tree, True)

@@ -14,7 +14,7 @@ from annotated_transformer.data.trees import Tree
 
 RARE = "◦"  # a class begins with it
 # What stands for itself between spaces: the ends that English hangs on a word, words (also with
-# points inside, as U.S., and behind a title), numbers, and signs one by one.
+# points inside, as U.S., and behind a title), numbers, and other characters one by one.
 WORD = re.compile(
     r"n['’]t\b|['’](?:s|re|m|ve|d|ll)\b|\.{2,}|--+"
     r"|(?:[A-Za-z]\.){2,}|(?:Mr|Mrs|Ms|Dr|St|No|Prof|vs|etc)\.(?=\s)"
@@ -48,7 +48,7 @@ def class_of(word: str, is_first: bool) -> str:
     return name + next(ending, "")
 
 
-def signs_of(words: Sequence[str], known: Collection[str]) -> list[str]:
+def tokens_of(words: Sequence[str], known: Collection[str]) -> list[str]:
     """A sentence as a parser sees it: lower-cased known words, and classes for the others.
 
     Args:
@@ -57,8 +57,8 @@ def signs_of(words: Sequence[str], known: Collection[str]) -> list[str]:
     """
     lower = [without_brackets(word.lower()) for word in words]
     return [
-        sign if sign in known else class_of(word, is_first=place == 0)
-        for place, (word, sign) in enumerate(zip(words, lower, strict=True))
+        token if token in known else class_of(word, is_first=place == 0)
+        for place, (word, token) in enumerate(zip(words, lower, strict=True))
     ]
 
 
