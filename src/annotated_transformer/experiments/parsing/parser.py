@@ -121,6 +121,7 @@ class Parser:
         vocabulary = self.vocabulary
         sources = [vocabulary.encode(" ".join(self.tokens(words))) for words in sentences]
         src = collate([[*source, vocabulary.eos_id] for source in sources], vocabulary.pad_id)
+        # One less than in `free_rows`, where the source's end counts: both are recorded so.
         limits = [len(words) + MAX_EXTRA for words in ids]
         with evaluation_mode(self.model):
             decoder = CachedDecoder(self.model, src, beam_size)

@@ -80,6 +80,7 @@ def sentences_of(texts: Sequence[Path]) -> Iterator[list[str]]:
     for text in texts:
         lines = text.read_text("utf-8").split("\n")
         if len(lines) - (lines[-1] == "") > LINES:
+            # Also from the nothing behind the last line, as the silver that is recorded was drawn.
             lines = Random(SEED).sample(lines, LINES)
         for line in lines:
             words = words_of_text(line)
