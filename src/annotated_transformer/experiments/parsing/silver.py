@@ -78,9 +78,8 @@ def make_silver(out: Path, texts: Sequence[Path], gum: Path, jobs: int = 1) -> d
 def sentences_of(texts: Sequence[Path]) -> Iterator[list[str]]:
     """The words of the sentences, one a line, that become silver."""
     for text in texts:
-        lines = text.read_text("utf-8").split("\n")
-        if len(lines) - (lines[-1] == "") > LINES:
-            # Also from the nothing behind the last line, as the silver that is recorded was drawn.
+        lines = text.read_text("utf-8").removesuffix("\n").split("\n")
+        if len(lines) > LINES:
             lines = Random(SEED).sample(lines, LINES)
         for line in lines:
             words = words_of_text(line)
