@@ -82,7 +82,7 @@ def test_beam_and_alpha_reach_the_search(run_dir, capsys, monkeypatch):
         asked.append(settings)
         return [[] for _ in lines]
 
-    monkeypatch.setattr("annotated_transformer.cli.writers.nbest_translations", search)
+    monkeypatch.setattr("annotated_transformer.cli.search.nbest_translations", search)
     options = ["--beam", "7", "--alpha", "1.1", "--max-extra", "9", "--nbest", "2"]
     call = ["translate", "--run-dir", str(run_dir), *options, "--prefix", "ein", "a dog"]
     assert main(call) == 2  # nothing is found
@@ -135,6 +135,8 @@ def test_json_written_as_it_comes_is_one_indented_object(run_dir, capsys, typed,
     out = capsys.readouterr().out
     report = json.loads(out)
     assert out == json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+    asked = {"engine": "own", "beam": 4, "alpha": 0.6, "max_extra": 50}
+    assert {name: report[name] for name in asked} == asked
     assert [one["source"] for one in report["translations"]] == SENTENCES
 
 
@@ -155,7 +157,7 @@ def test_without_a_run_the_shipped_model_translates_and_says_so(capsys):
 def test_an_end_of_line_inside_a_translation_makes_no_second_line(run_dir, capsys, monkeypatch):
     found = [[Translation("eins\nzwei\r", 0.0, 0.0, (1, 2))]]
     monkeypatch.setattr(
-        "annotated_transformer.cli.writers.nbest_translations", lambda *_, **__: found
+        "annotated_transformer.cli.search.nbest_translations", lambda *_, **__: found
     )
     assert main(["translate", "--run-dir", str(run_dir), "a dog"]) == 0
     assert capsys.readouterr().out == "eins zwei \n"
@@ -342,7 +344,7 @@ def broken(monkeypatch):
             return nbest_translations(*given, first_line=first_line, **options)
 
         at.line = first_line
-        monkeypatch.setattr("annotated_transformer.cli.writers.nbest_translations", search)
+        monkeypatch.setattr("annotated_transformer.cli.search.nbest_translations", search)
 
     return at
 
@@ -435,7 +437,7 @@ def test_what_was_translated_is_not_translated_again(call, files, whole, broken,
         asked.append((first_line, len(lines)))
         return [[] for _ in lines]
 
-    monkeypatch.setattr("annotated_transformer.cli.writers.nbest_translations", search)
+    monkeypatch.setattr("annotated_transformer.cli.search.nbest_translations", search)
     assert call("--resume") == 2  # for that search finds nothing
     assert asked == [(7, 3), (10, 1)]  # the chunk of lines 7 to 9 was not whole
     assert files[1].read_bytes().splitlines(True)[:6] == whole.splitlines(True)[:6]

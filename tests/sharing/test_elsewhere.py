@@ -1,5 +1,6 @@
 """A model that left the house translates as it did at home."""
 
+import json
 import logging
 import os
 import re
@@ -379,6 +380,8 @@ def test_the_command_takes_it(
     assert main([*call, "--output", str(output)]) == 0
     assert output.read_text("utf-8").splitlines() == ours(1, SENTENCES[:5])
     capfd.readouterr()
+    assert main([*call[:5], "--format", "json", "A dog."]) == 0
+    assert json.loads(capfd.readouterr().out)["engine"] == "ctranslate2"
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     assert main([*call[:-2], "A dog."]) == 2
     assert "pip install ctranslate2" in capfd.readouterr().err

@@ -11,6 +11,7 @@ import torch
 from annotated_transformer.cli.line_output import LineOutput
 from annotated_transformer.cli.options import counted, print_lines
 from annotated_transformer.cli.picture import save_picture
+from annotated_transformer.cli.search import Search
 from annotated_transformer.cli.sentences import (
     LINES_AT_ONCE,
     InputFile,
@@ -20,8 +21,7 @@ from annotated_transformer.cli.sentences import (
 )
 from annotated_transformer.cli.translate import is_file, one_line_each
 from annotated_transformer.cli.translation_files import one_line
-from annotated_transformer.cli.writers import WRITERS, Engine, Search
-from annotated_transformer.data import Vocabulary
+from annotated_transformer.cli.writers import WRITERS
 from annotated_transformer.data.download import sha256_of
 from annotated_transformer.data.text_file import open_bytes
 from annotated_transformer.errors import CallError, WorkError
@@ -29,7 +29,6 @@ from annotated_transformer.evaluation.translation import check_room
 from annotated_transformer.shipped import FOLDER as SHIPPED
 from annotated_transformer.training import RunDirectory, load_run
 from annotated_transformer.training.devices import choose_device
-from annotated_transformer.transformer import Transformer
 
 
 def translate(arguments: argparse.Namespace) -> int:
@@ -54,20 +53,11 @@ def translate(arguments: argparse.Namespace) -> int:
         arguments.attention,
         arguments.prefix,
         arguments.max_extra,
-        engine_of(arguments.engine, model, vocabulary),
+        arguments.engine,
     )
     if arguments.picture is not None:
         return draw(search, arguments.text[0], arguments.picture)
     return translate_all(search, run_dir, arguments)
-
-
-def engine_of(name: str, model: Transformer, vocabulary: Vocabulary) -> Engine | None:
-    """What searches; None: this package's own search."""
-    if name == "own":
-        return None
-    from annotated_transformer.sharing.ctranslate2_engine import CTranslate2Engine
-
-    return CTranslate2Engine(model, vocabulary, "int8" if name.endswith("int8") else "float32")
 
 
 def translate_all(search: Search, run_dir: Path, arguments: argparse.Namespace) -> int:
