@@ -128,9 +128,9 @@ class Report:
     explanation: Explanation | None
 
     def as_json(self) -> dict[str, Any]:
-        """One flat object. Without a model the search is null, and what a model gives is left out.
+        """One object. Without a model the search is null, and what a model gives is left out.
 
-        What was not asked for is null; an explanation is left out.
+        What was not asked for is null.
         """
         values = {field: value for field, value in vars(self).items() if field not in NESTED}
         searched = {"beam": None, "alpha": None, "alpha_chosen_on": None, "max_extra": None}
@@ -151,8 +151,8 @@ class Report:
             "scores": [one.as_json() for one in self.scores],
             "every_protocol": [asdict(score) for score in self.every_protocol] or None,
             "against": against,
+            "explanation": asdict(self.explanation) if self.explanation else None,
             **modelled,
-            **(asdict(self.explanation) if self.explanation else {}),
         }
 
     def as_text(self) -> list[str]:
