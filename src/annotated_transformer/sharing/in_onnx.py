@@ -83,19 +83,13 @@ class DecodeStep(nn.Module):
         embedding, place = self.embedding, past_keys.size(3)
         own_past = source_mask.new_ones(1, 1, 1, place + 1)  # one hypothesis: all of it is its own
         x = embedding.scale * embedding.table(token) + self.places[place]  # (batch, 1, d_model)
-        caches = [
-            GivenCache(cast(DecoderLayer, layer), *given)
-            for layer, *given in zip(
-                self.decoder.layers,
-                memory_keys,
-                memory_values,
-                past_keys,
-                past_values,
-                strict=True,
-            )
-        ]
-        for cache in caches:
+        caches = []
+        for number, layer in enumerate(self.decoder.layers):
+            cache = LayerCache(cast(DecoderLayer, layer), x[:, :0])  # empty: all of it is given
+            cache.memory_keys, cache.memory_values = memory_keys[number], memory_values[number]
+            cache.past_keys, cache.past_values = past_keys[number], past_values[number]
             x = cache.step(x, own_past, source_mask)
+            caches.append(cache)
         norm = self.decoder.final_norm
         logits = self.projection(x if norm is None else norm(x))[:, 0]  # (batch, vocab)
         return (
@@ -103,22 +97,6 @@ class DecodeStep(nn.Module):
             torch.stack([cache.past_keys for cache in caches]),
             torch.stack([cache.past_values for cache in caches]),
         )
-
-
-class GivenCache(LayerCache):
-    """A layer's cache that begins with keys and values that are there already."""
-
-    def __init__(
-        self,
-        layer: DecoderLayer,
-        memory_keys: Tensor,
-        memory_values: Tensor,
-        past_keys: Tensor,
-        past_values: Tensor,
-    ) -> None:
-        self.layer, self.attention = layer, layer.self_attention
-        self.memory_keys, self.memory_values = memory_keys, memory_values
-        self.past_keys, self.past_values = past_keys, past_values
 
 
 def longest_of(config: TransformerConfig) -> int:
