@@ -31,6 +31,7 @@ from annotated_transformer.evaluation.scoring import (
 from annotated_transformer.evaluation.significance import bootstrap_interval
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.training import load_run
+from annotated_transformer.training.checkpoints import load_tensors
 from toy_run import SPLITS, write_corpus, write_run
 
 
@@ -330,6 +331,14 @@ def test_the_causes_of_a_low_score_are_told_if_asked_for_and_else_not_looked_for
     gone = "annotated_transformer.cli.evaluate_run.explain"
     monkeypatch.setattr(gone, lambda *_: pytest.fail("it was not asked for"))
     assert evaluate(run_dir, capsys)["explanation"] is None
+
+
+def test_to_explain_a_score_the_weights_are_read_once(run_dir, capsys, monkeypatch):
+    read = []
+    there = "annotated_transformer.training.run_directory.load_tensors"
+    monkeypatch.setattr(there, lambda *given: read.append(given) or load_tensors(*given))
+    evaluate(run_dir, capsys, "--explain")
+    assert [path for path, *_ in read] == [run_dir / "model.safetensors"]
 
 
 def test_the_causes_of_a_file_are_a_numbered_list_with_gains(given, capsys):

@@ -292,7 +292,8 @@ def trained(**changes: Any) -> Trained:
         "translate": lambda sentences, beam, alpha: [known[line] for line in sentences],
         "beam": 4,
         "alpha": 0.6,
-        "made_from": "mean of the checkpoints of steps 80, 90, 100",
+        "steps": (80, 90, 100),
+        "best": False,
         "checkpoints": 3,
         "metrics": validations(3.0, 2.0, 2.0),
         "pairs": 60_000,
@@ -311,7 +312,7 @@ def validations(*losses: float) -> list[dict[str, Any]]:
 
 
 def test_what_is_not_measured_follows_in_a_fixed_order():
-    found = causes(replace(GOOD, hypotheses=LOWER), trained(made_from="chance", metrics=[]))
+    found = causes(replace(GOOD, hypotheses=LOWER), trained(steps=(), metrics=[]))
     names = [cause.name for cause in found]
     assert names[1:] == [name for name in OF_MODELS if name in names]
     assert names[-4:] == ["averaging", "training length", "data", "a bug"]
@@ -368,20 +369,20 @@ def test_a_search_that_is_better_by_chance_is_none():
 
 
 @pytest.mark.parametrize(
-    ("made_from", "lie_there", "says"),
+    ("steps", "lie_there", "says"),
     [
-        ("mean of the checkpoints of steps 80, 90", 5, None),
-        ("mean of the checkpoints of steps 90", 5, "--last 5` makes their mean"),
-        ("the weights of step 90, loss 1.5", 3, "average --run-dir runs/first --last 3`"),
-        ("not known", 0, "--keep 5 --average 5"),
+        ((80, 90), 5, None),
+        ((90,), 5, "--last 5` makes their mean"),
+        ((90,), 3, "average --run-dir runs/first --last 3`"),
+        ((), 0, "--keep 5 --average 5"),
     ],
 )
-def test_weights_of_one_checkpoint_are_told(made_from, lie_there, says):
-    cause = averaging(GOOD, trained(made_from=made_from, checkpoints=lie_there))
+def test_weights_of_one_checkpoint_are_told(steps, lie_there, says):
+    cause = averaging(GOOD, trained(steps=steps, checkpoints=lie_there))
     assert (cause is None) == (says is None)
     if cause is not None:
         assert says in cause.advice
-        assert ("not known" in cause.found) == (made_from == "not known")
+        assert ("not known" in cause.found) == (not steps)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +404,7 @@ def test_a_training_that_ended_too_early_or_too_late_is_told(losses, says):
 
 
 def test_a_loss_that_rose_is_nothing_where_the_best_weights_were_taken():
-    best = trained(metrics=validations(5, 2, 3), made_from="the weights of step 20, loss 2.0")
+    best = trained(metrics=validations(5, 2, 3), steps=(20,), best=True)
     assert training_length(GOOD, best) is None
 
 

@@ -11,6 +11,7 @@ from annotated_transformer.data import ParallelCorpus, Split, Vocabulary, encode
 from annotated_transformer.data.bpe_dropout import split_anew
 from annotated_transformer.training import RunConfig, RunDirectory, Trainer, TrainingConfig
 from annotated_transformer.training.distributed import ALONE, Workers
+from annotated_transformer.training.made_from import MadeFrom
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import model_weights
 from annotated_transformer.transformer import Transformer
@@ -49,7 +50,7 @@ def write_run(run_dir: Path, data_dir: Path, **changes) -> Path:
         pairs = Split(*map(list, zip(*SPLITS[split], strict=True)))
         data["splits"][split] = {"pairs": len(pairs), "sha256": pairs.sha256}
     directory.create(RunConfig(config, TrainingConfig(steps=1), data), vocabulary)
-    directory.save_model(model_weights(Transformer(config)), "chance")
+    directory.save_model(model_weights(Transformer(config)), MadeFrom())
     return run_dir
 
 

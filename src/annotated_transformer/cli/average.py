@@ -27,7 +27,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.best:
         made_from = use_best(directory)
     else:
-        steps = average_checkpoints(directory, arguments.last)
-        made_from = f"mean of the checkpoints of steps {', '.join(map(str, steps))}"
+        made_from = average_checkpoints(directory, arguments.last)
     print(f"{directory.model_file}: {made_from}", file=sys.stderr)
     return 0

@@ -47,6 +47,7 @@ def what_is_known(
 ) -> Trained:
     """Of a model, its search and its run."""
     directory = RunDirectory(arguments.run_dir or SHIPPED)
+    made_from = directory.made_from()
 
     def translate(sentences: Sequence[str], beam: int, alpha: float) -> list[str]:
         what = f"{arguments.split}, beam {beam}, alpha {alpha}"
@@ -66,7 +67,8 @@ def what_is_known(
         translate=translate,
         beam=search.beam,
         alpha=search.alpha,
-        made_from=directory.load_model()[1],
+        steps=made_from.steps,
+        best=bool(made_from.best),
         checkpoints=len(list_checkpoints(directory.checkpoints)),
         metrics=directory.read_metrics(),
         pairs=config.training.pairs or config.data["splits"].get("train", {}).get("pairs"),

@@ -1,7 +1,6 @@
 """What the model behind translations tells of a low score: its search, its training, its data."""
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +22,8 @@ class Trained:
 
     translate: sentences, size of the beam, alpha -> translations.
     beam, alpha: of the search that is scored.
-    made_from: which checkpoints the weights come from, as `RunDirectory.load_model` says it.
+    steps: of the checkpoints that the weights come from; none where that is not known.
+    best: whether they are those of the best validation.
     checkpoints: how many lie in the run.
     metrics: the lines of the run's metrics.jsonl.
     pairs: of the training; None where that is not known.
@@ -34,7 +34,8 @@ class Trained:
     translate: Callable[[Sequence[str], int, float], list[str]]
     beam: int
     alpha: float
-    made_from: str
+    steps: Sequence[int]
+    best: bool
     checkpoints: int
     metrics: Sequence[Mapping[str, Any]]
     pairs: int | None
@@ -79,11 +80,10 @@ def search(texts: Texts, trained: Trained) -> Cause | None:
 
 def averaging(_: Texts, trained: Trained) -> Cause | None:
     """Weights that are not the mean of several checkpoints."""
-    steps = re.fullmatch(r"mean of the checkpoints of steps ([\d, ]+)", trained.made_from)
-    if steps and "," in steps[1]:
+    if len(trained.steps) > 1:
         return None
     here = f"; {trained.checkpoints} checkpoints lie in the folder."
-    if steps or trained.made_from.startswith("the weights of step"):
+    if trained.steps:
         found = f"The weights are those of a single checkpoint{here}"
     else:
         found = f"Which checkpoints the weights come from is not known{here}"
@@ -117,7 +117,7 @@ def training_length(_: Texts, trained: Trained) -> Cause | None:
         advice = "Train longer, unless the rate fell to zero there, which lowers any loss."
         return Cause(name, f"{found}to {last:.3f}.", None, advice)
     rose = not last <= (1 + NOTED) * best  # also where it is no number
-    if rose and not trained.made_from.startswith("the weights of step"):
+    if rose and not trained.best:
         found = f"The validation loss had been {best:.3f} and was {last:.3f} at the end."
         advice = "Take the best weights (`average --best`), more dropout or more data."
         return Cause(name, found, None, advice)

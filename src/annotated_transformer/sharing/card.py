@@ -12,6 +12,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES, other_limit
 from annotated_transformer.training import RunConfig
 from annotated_transformer.training.departures import training_departures
+from annotated_transformer.training.made_from import MadeFrom
 from annotated_transformer.training.run_directory import IMPORTED
 
 LIBRARY = "annotated-transformer"
@@ -78,7 +79,7 @@ def write_card(
     run: RunConfig,
     metrics: Sequence[dict[str, Any]],
     reports: Sequence[dict[str, Any]],
-    made_from: str,
+    made_from: MadeFrom,
     fields: dict[str, Any],
     kind: str = "folder",
 ) -> str:
@@ -88,7 +89,7 @@ def write_card(
         run: the model's sizes, the recipe, the data.
         metrics: the lines of the run's metrics.jsonl.
         reports: the scores that are known, one report a split.
-        made_from: which checkpoints the weights come from.
+        made_from: where the weights come from.
         fields: of the head, such as license.
         kind: of the folder that it lies in, one of `USES`.
     """
@@ -115,7 +116,7 @@ def write_card(
         else f"Others trained it; the package `{LIBRARY}` runs it.\n",
         "## The model\n\n" + rows(about_the_model(run)),
         "## How it was trained\n\n"
-        + rows({**about_the_training(run, metrics), "weights": made_from}),
+        + rows({**about_the_training(run, metrics), "weights": str(made_from)}),
         "## What it scores\n\n" + scores_of(reports),
         "## How to use it\n\n" + USES[kind].format(example=EXAMPLES.get(source, "...")),
         "## What it is not good for\n\n" + limits(run),

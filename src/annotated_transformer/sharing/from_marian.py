@@ -27,6 +27,7 @@ from annotated_transformer.data.vocabulary import SPECIALS, WORD_MARK
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.sharing.ports import place_in_ours, sines_first
 from annotated_transformer.training import RunConfig, RunDirectory
+from annotated_transformer.training.made_from import MadeFrom
 from annotated_transformer.training.run_directory import IMPORTED, refuse_another_models
 from annotated_transformer.training.run_files import damaged, read_object
 from annotated_transformer.training.settings import TrainingConfig
@@ -101,7 +102,7 @@ def import_marian(folder: Path, run_dir: Path, source: str, target: str) -> RunC
     training = TrainingConfig(vocab_size=len(vocabulary), steps=1)  # how it was trained: not known
     config = RunConfig(model, training, data)
     directory.create(config, vocabulary)
-    directory.save_model(weights, f"imported from the Marian model {folder.resolve().name}")
+    directory.save_model(weights, MadeFrom(imported=folder.resolve().name))
     return config
 
 

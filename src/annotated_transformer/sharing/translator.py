@@ -16,6 +16,7 @@ from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.sharing.card import LIBRARY, write_card
 from annotated_transformer.training import RunConfig, RunDirectory, load_run
 from annotated_transformer.training.checkpoints import write_atomically
+from annotated_transformer.training.made_from import MadeFrom
 from annotated_transformer.training.run_directory import model_weights
 from annotated_transformer.training.run_files import checked, damaged, read_list
 from annotated_transformer.transformer import Transformer
@@ -36,6 +37,7 @@ KEPT = {  # what others need of a report, and of a score in it
     "max_extra": int,
 }
 SCORE = {"name": str, "value": float, "signature": str}
+NOT_KNOWN = MadeFrom()
 
 
 class Translator(ModelHubMixin, library_name=LIBRARY):
@@ -50,7 +52,7 @@ class Translator(ModelHubMixin, library_name=LIBRARY):
         run: the model's sizes, the recipe, the data.
         metrics: the lines of the run's metrics.jsonl.
         reports: the scores that are known, one report a split.
-        made_from: which checkpoints the weights come from, in words.
+        made_from: where the weights come from.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Translator(ModelHubMixin, library_name=LIBRARY):
         run: RunConfig,
         metrics: Sequence[dict[str, Any]] = (),
         reports: Sequence[Report] = (),
-        made_from: str = "not known",
+        made_from: MadeFrom = NOT_KNOWN,
     ) -> None:
         self.transformer = transformer
         self.vocabulary = vocabulary
@@ -79,9 +81,8 @@ class Translator(ModelHubMixin, library_name=LIBRARY):
         """
         transformer, vocabulary, run = load_run(path, device)
         directory = RunDirectory(Path(path))
-        _, made_from = directory.load_model()
         metrics, reports = directory.read_metrics(), read_reports(directory)
-        return cls(transformer, vocabulary, run, metrics, reports, made_from)
+        return cls(transformer, vocabulary, run, metrics, reports, directory.made_from())
 
     def translate(
         self, sentences: Sequence[str], beam_size: int = BEAM_SIZE, alpha: float = ALPHA

@@ -7,7 +7,8 @@ and renamed. Nothing is ever unpickled.
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,21 @@ def load_tensors(
     Raises:
         WorkError: if the file is missing, damaged, or was not written by us for this purpose.
     """
+    with _opened(path, expected_format, advice) as (file, about):
+        # Cloned: the tensors would otherwise keep the file mapped, and a system that locks mapped
+        # files could not replace or delete it.
+        return {name: file.get_tensor(name).clone() for name in list(file.keys())}, about
+
+
+def load_about(path: Path, expected_format: str, advice: str) -> dict[str, Any]:
+    """What a file says about itself, without its tensors. See `load_tensors`."""
+    with _opened(path, expected_format, advice) as (_, about):
+        return about
+
+
+@contextmanager
+def _opened(path: Path, expected_format: str, advice: str) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """A file to read tensors from, and what it says about itself. See `load_tensors`."""
     try:
         with safe_open(path, framework="pt") as file:
             text = (file.metadata() or {}).get(METADATA_KEY, "{}")
@@ -120,10 +136,7 @@ def load_tensors(
                     f"{path} is not a file of ours: its format is "
                     f"{about.get('format', 'not named')!r}, expected {expected_format!r}."
                 )
-            # Cloned: the tensors would otherwise keep the file mapped, and a system that locks
-            # mapped files could not replace or delete it.
-            names = list(file.keys())
-            return {name: file.get_tensor(name).clone() for name in names}, about
+            yield file, about
     except (OSError, ValueError, SafetensorError) as error:
         raise WorkError(
             f"{path} cannot be read ({error}): it is truncated, damaged or not a safetensors "

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -18,11 +18,13 @@ from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.training.checkpoints import (
     average_weights,
     list_checkpoints,
+    load_about,
     load_tensors,
     save_tensors,
     stop_path,
     write_atomically,
 )
+from annotated_transformer.training.made_from import MadeFrom
 from annotated_transformer.training.run_files import checked, damaged, read_metrics, read_object
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.transformer import Transformer
@@ -231,26 +233,35 @@ class RunDirectory:
         kept = [json.dumps(line) + "\n" for line in self.read_metrics() if line["step"] <= step]
         write_atomically(self.metrics_file, lambda file: file.write_text("".join(kept), "utf-8"))
 
-    def save_model(self, weights: dict[str, torch.Tensor], made_from: str) -> None:
-        """Write model.safetensors. `made_from` says which checkpoints the weights come from."""
-        save_tensors(self.model_file, weights, {"format": MODEL_FORMAT, "made_from": made_from})
+    def save_model(self, weights: dict[str, torch.Tensor], made_from: MadeFrom) -> None:
+        """Write model.safetensors. `made_from` says where the weights come from."""
+        save_weights(self.model_file, weights, made_from)
 
-    def load_model(self) -> tuple[dict[str, torch.Tensor], str]:
-        """The weights of model.safetensors, and which checkpoints they come from.
+    def load_model(self) -> dict[str, torch.Tensor]:
+        """The weights of model.safetensors. Raises WorkError if it is damaged or not ours."""
+        return load_tensors(self.model_file, MODEL_FORMAT, self._advice)[0]
 
-        Raises:
-            WorkError: if it is damaged or not ours.
-        """
-        advice = f"Make it anew with `annotated-transformer average --run-dir {self.path}`."
-        weights, about = load_tensors(self.model_file, MODEL_FORMAT, advice)
-        return weights, str(about.get("made_from", "not known"))
+    def made_from(self) -> MadeFrom:
+        """Where they come from; no weight is read. Raises as `load_model`."""
+        about = load_about(self.model_file, MODEL_FORMAT, self._advice)
+        return MadeFrom.read(about.get("made_from", ""), self.model_file, self._advice)
+
+    @property
+    def _advice(self) -> str:
+        """What to do where model.safetensors is damaged."""
+        return f"Make it anew with `annotated-transformer average --run-dir {self.path}`."
 
 
-def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
+def save_weights(path: Path, weights: dict[str, torch.Tensor], made_from: MadeFrom) -> None:
+    """Write weights and where they come from."""
+    save_tensors(path, weights, {"format": MODEL_FORMAT, "made_from": asdict(made_from)})
+
+
+def average_checkpoints(directory: RunDirectory, last: int) -> MadeFrom:
     """Make model.safetensors the mean of the last checkpoints (section 6.1).
 
     Returns:
-        The steps that were averaged.
+        Which those are.
 
     Raises:
         CallError: if fewer than `last` checkpoints are there.
@@ -269,13 +280,13 @@ def average_checkpoints(directory: RunDirectory, last: int) -> list[int]:
             f"from 1 to {len(found)}."
         )
     chosen = found[-last:]
-    steps = [step for step, _ in chosen]
     weights = average_weights([path for _, path in chosen])
     with torch.device("meta"):  # names and shapes alone
         model = build_transformer(directory.read_config().model)
     refuse_another_models(weights, model, chosen[-1][1])
-    directory.save_model(weights, f"mean of the checkpoints of steps {', '.join(map(str, steps))}")
-    return steps
+    made_from = MadeFrom(tuple(step for step, _ in chosen))
+    directory.save_model(weights, made_from)
+    return made_from
 
 
 def model_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -337,7 +348,7 @@ def load_run(
             f"{directory.path} has no {directory.model_file.name} yet: let the training end "
             f"(--resume), or run `annotated-transformer average --run-dir {directory.path}`."
         )
-    weights, _ = directory.load_model()
+    weights = directory.load_model()
     numbers = sum(tensor.numel() for tensor in weights.values())
     if numbers != config.model.count_parameters():  # before so many are made
         raise WorkError(

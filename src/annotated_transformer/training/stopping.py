@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from annotated_transformer.errors import CallError
-from annotated_transformer.training.checkpoints import load_tensors, save_tensors
-from annotated_transformer.training.run_directory import MODEL_FORMAT, RunDirectory
+from annotated_transformer.training.checkpoints import load_tensors
+from annotated_transformer.training.made_from import MadeFrom
+from annotated_transformer.training.run_directory import MODEL_FORMAT, RunDirectory, save_weights
 from annotated_transformer.training.settings import Measure
 
 Metrics = dict[str, Any]
@@ -37,16 +38,15 @@ def save_best(
     directory: RunDirectory, weights: dict[str, torch.Tensor], validation: Metrics, measure: Measure
 ) -> None:
     """Keep the weights of a validation as the best so far."""
-    made_from = f"the weights of step {validation['step']}, {measure} {validation[measure]}"
-    about = {"format": MODEL_FORMAT, "made_from": made_from}
-    save_tensors(directory.best_file, weights, about)
+    made_from = MadeFrom((validation["step"],), best=f"{measure} {validation[measure]}")
+    save_weights(directory.best_file, weights, made_from)
 
 
-def use_best(directory: RunDirectory) -> str:
+def use_best(directory: RunDirectory) -> MadeFrom:
     """Make model.safetensors the weights of the best validation.
 
     Returns:
-        Which those are, in words.
+        Which those are.
 
     Raises:
         CallError: if the run keeps none.
@@ -58,6 +58,6 @@ def use_best(directory: RunDirectory) -> str:
         )
     advice = "Restore it, or take the mean of the checkpoints."
     weights, about = load_tensors(directory.best_file, MODEL_FORMAT, advice)
-    made_from = str(about.get("made_from", "not known"))
+    made_from = MadeFrom.read(about.get("made_from", ""), directory.best_file, advice)
     directory.save_model(weights, made_from)
     return made_from

@@ -252,14 +252,14 @@ def measure_runs(run_dirs: Sequence[Path], data_dir: Path | None) -> list[dict[s
 
 def ship(run_dir: Path, to: Path = PARSER) -> None:
     """Put a trained parser into the package, its weights in 16 bits."""
-    weights, made_from = RunDirectory(run_dir).load_model()
+    trained = RunDirectory(run_dir)
     config = json.loads((run_dir / "config.json").read_text("utf-8"))
     config["data"]["data_dir"] = None  # a folder of this machine
     to.mkdir(exist_ok=True)
     (to / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
     shutil.copyfile(run_dir / "tokenizer.json", to / "tokenizer.json")
-    halves = {name: tensor.half() for name, tensor in weights.items()}
-    RunDirectory(to).save_model(halves, made_from)
+    halves = {name: tensor.half() for name, tensor in trained.load_model().items()}
+    RunDirectory(to).save_model(halves, trained.made_from())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
