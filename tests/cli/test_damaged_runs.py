@@ -170,3 +170,51 @@ def test_a_place_where_no_training_ever_is_is_not_gone_on_from(damaged, old, new
     assert main(calls(run_dir)["resume"]) == 1
     assert CHECKPOINT in capfd.readouterr().err.splitlines()[-1]
     assert files(run_dir) == before
+
+
+# A folder that is no run is not damaged: it is another one than was meant
+
+
+def nothing(folder: Path) -> None:
+    """Nothing is made."""
+
+
+def empty(folder: Path) -> None:
+    folder.mkdir()
+
+
+def a_file(folder: Path) -> None:
+    folder.write_text("mine", "utf-8")
+
+
+def of_another_program(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "marian", "d_model": 8}', "utf-8")
+
+
+def of_runs(folder: Path) -> None:
+    for name in ("second", "first"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "config.json").write_text("{}", "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("make", "found", "advice"),
+    [
+        (nothing, "there is no such folder", "name the folder that `train`, `import` or `export`"),
+        (empty, "there is no config.json in it", "name the folder that `train`, `import` or"),
+        (a_file, "it is a file", "name the folder that `train`, `import` or `export` (without"),
+        (of_another_program, "its config.json is another program's", "name the run that it was"),
+        (of_runs, "it looks like a folder of runs", "name one of them, such as {}."),
+    ],
+)
+@pytest.mark.parametrize("call", ["resume", "export", "translate", "evaluate", "average"])
+def test_a_folder_that_is_no_run_is_said_to_be_none(make, found, advice, call, tmp_path, capfd):
+    folder = tmp_path / "given"
+    make(folder)
+    before = files(tmp_path)
+    assert main(calls(folder)[call]) == 2
+    said = capfd.readouterr().err
+    assert f"{folder} holds no run ({found}): {advice.format(folder / 'first')}" in said
+    assert "damaged" not in said
+    assert files(tmp_path) == before

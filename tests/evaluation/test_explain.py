@@ -254,9 +254,7 @@ def test_clean_translations_have_no_cause_that_is_measured_but_the_protocol():
 def test_what_was_asked_and_is_no_cause_is_named():
     found = causes(replace(GOOD, hypotheses=LOWER))
     assert [cause.name for cause in found] == ["letter case"]
-    assert nothing_seen(found, with_model=False) == [
-        name for name in (*FORMS, *OF_TEXTS) if name != "letter case"
-    ]
+    assert nothing_seen(found) == [name for name in (*FORMS, *OF_TEXTS) if name != "letter case"]
 
 
 ODD = st.lists(
@@ -292,6 +290,7 @@ def trained(**changes: Any) -> Trained:
         "translate": lambda sentences, beam, alpha: [known[line] for line in sentences],
         "beam": 4,
         "alpha": 0.6,
+        "imported": False,
         "steps": (80, 90, 100),
         "best": False,
         "checkpoints": 3,
@@ -319,7 +318,14 @@ def test_what_is_not_measured_follows_in_a_fixed_order():
     assert [cause.gain for cause in found[-4:]] == [None] * 4
     well = causes(GOOD, trained())
     assert [cause.name for cause in well] == ["data", "a bug"]
-    assert {"search", "averaging", "training length"} <= set(nothing_seen(well, with_model=True))
+    assert {"search", "averaging", "training length"} <= set(nothing_seen(well, trained()))
+
+
+def test_of_a_model_that_others_trained_nothing_is_asked_but_its_search():
+    texts, imported = replace(GOOD, hypotheses=LOWER), trained(imported=True, steps=(), pairs=None)
+    found = causes(texts, imported)
+    asked = {*FORMS, *OF_TEXTS, "search"}
+    assert {cause.name for cause in found} | {*nothing_seen(found, imported)} == asked
 
 
 class Searches:

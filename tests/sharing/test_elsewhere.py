@@ -97,6 +97,14 @@ def test_the_page_shows_the_lines_of_the_cards() -> None:
     assert shown == re.findall(r"```python\n(.*?)```", cards, re.DOTALL)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_written_for_others_is_no_run(
+    form: str, folders: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["translate", "--run-dir", str(folders / form), "A dog."]) == 2
+    assert "holds no run" in capfd.readouterr().err
+
+
 @pytest.fixture(scope="module")
 def hugging_face(folders: Path) -> tuple[Any, Any]:
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer

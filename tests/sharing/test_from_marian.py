@@ -1,8 +1,10 @@
 """A Marian model that was imported is what it was: the same pieces, logits and translations."""
 
 import json
+import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ from annotated_transformer.data import Vocabulary, generate_corpus
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.translation import source_ids, translate_sentences
 from annotated_transformer.sharing.from_marian import read_vocabulary
-from annotated_transformer.training import RunDirectory, load_run
+from annotated_transformer.training import RunDirectory, TrainingConfig, load_run
 from annotated_transformer.training.trainer import build_model
+from toy_run import write_corpus
 
 transformers: Any = pytest.importorskip("transformers")
 sentencepiece: Any = pytest.importorskip("sentencepiece")
@@ -133,13 +136,58 @@ def test_translations_are_marians(marian: Path, run_dir: Path) -> None:
         assert ours == vocabulary.decode(written)
 
 
+def test_nothing_is_claimed_of_a_training_that_is_not_known(run_dir: Path) -> None:
+    assert json.loads((run_dir / "config.json").read_text("utf-8"))["training"] is None
+    config = RunDirectory(run_dir).read_config()
+    assert config.recipe is None
+    with pytest.raises(CallError, match="others trained it, and how is not known"):
+        _ = config.training
+
+
+@pytest.mark.parametrize("call", [["train", "--resume"], ["diagnose"]])
+def test_what_needs_the_training_is_refused(
+    call: list[str], run_dir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*call, "--run-dir", str(run_dir)]) == 2
+    assert "others trained it, and how is not known. Take a run" in capfd.readouterr().err
+
+
+def test_a_run_that_an_earlier_version_imported_is_read(run_dir: Path, tmp_path: Path) -> None:
+    old = shutil.copytree(run_dir, tmp_path / "old")
+    config = json.loads((old / "config.json").read_text("utf-8"))
+    config["training"] = TrainingConfig(steps=1).to_dict()
+    (old / "config.json").write_text(json.dumps(config), "utf-8")
+    assert RunDirectory(old).read_config() == RunDirectory(run_dir).read_config()
+
+
+def test_it_is_scored_on_a_corpus_that_is_named(
+    run_dir: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    call = ["evaluate", "--run-dir", str(run_dir), "--beam", "1", "--explain"]
+    assert main(call) == 2
+    assert "was imported, so it has no corpus of its own: give the references with --data" in (
+        capfd.readouterr().err
+    )
+    call += ["--data-dir", str(write_corpus(tmp_path / "corpus"))]
+    assert main([*call, "--format", "json"]) == 0
+    report = json.loads(capfd.readouterr().out)
+    assert not {"loss", "perplexity", "accuracy"} & report.keys()
+    assert report["beam"] == 1
+    assert report["lower_case_model"] is None
+    assert "averaging" not in str(report["explanation"])
+    assert main(call) == 0
+    said = capfd.readouterr().out
+    assert re.search(r"^perplexity +-   an imported model cuts references as sources$", said, re.M)
+    assert re.search(r"^speed ", said, re.M)
+
+
 def test_commands_take_it(run_dir: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["translate", "--run-dir", str(run_dir), "--beam", "1", "A dog sleeps."]) == 0
     assert len(capfd.readouterr().out.splitlines()) == 1
     config = RunDirectory(run_dir).read_config()
     assert config.model.count_parameters() == load_run(run_dir)[0].num_parameters()
     with pytest.raises(CallError, match="models that were imported"):
-        build_model(config, torch.device("cpu"))
+        build_model(replace(config, recipe=TrainingConfig(steps=1)), torch.device("cpu"))
 
 
 def test_handed_on_it_says_that_others_trained_it(run_dir: Path, tmp_path: Path) -> None:
@@ -147,7 +195,7 @@ def test_handed_on_it_says_that_others_trained_it(run_dir: Path, tmp_path: Path)
     card = (tmp_path / "new" / "README.md").read_text("utf-8")
     assert "Others trained it" in card
     assert "imported from the Marian model opus-mt-toy" in card
-    assert "not known" in card
+    assert "| training | not known |" in card
     assert translate_sentences(*load_run(tmp_path / "new")[:2], ["A dog."], beam_size=1)
 
 

@@ -90,6 +90,11 @@ def load_references(arguments: argparse.Namespace, config: RunConfig | None) -> 
     """The corpus named; the run's own where none is."""
     data = {"name": None, "data_dir": None, "source": "en", "target": "de"}
     if config is not None:
+        if config.recipe is None and not (arguments.data or arguments.data_dir):
+            raise CallError(
+                f"the model in {arguments.run_dir} was imported, so it has no corpus of its own: "
+                "give the references with --data or --data-dir."
+            )
         data |= {name: config.data[name] for name in data}
     source, target = arguments.source or data["source"], arguments.target or data["target"]
     assert source is not None
@@ -149,7 +154,7 @@ def translate_split(
         alpha_chosen_on=arguments.alpha_from,
         sentences_also_there=shared,
         tuning=tuning,
-        lower_case_model=config.training.lowercase,
+        lower_case_model=None if config.recipe is None else config.recipe.lowercase,
         seconds=seconds,
         cpu_seconds=time.process_time() - began_cpu,
         sentences_per_second=len(split) / seconds,
@@ -178,7 +183,7 @@ def report_on(
     if arguments.every_protocol:
         protocols = score_under_every_protocol(hypotheses, split.target, language)
     likelihood, left_out = None, 0
-    if trained is not None:
+    if trained is not None and trained[2].recipe is not None:
         likelihood, left_out = likelihood_of(*trained, split)
     return Report(
         run_dir=None if trained is None else str(arguments.run_dir or "shipped"),

@@ -35,7 +35,7 @@ def explain(
         trained = what_is_known(arguments, *model, search)
     with each_warning_once(logging.getLogger("sacrebleu")), each_warning_once(translation.logger):
         found = causes(texts, trained)
-    return Explanation(found, nothing_seen(found, trained is not None))
+    return Explanation(found, nothing_seen(found, trained))
 
 
 def what_is_known(
@@ -47,7 +47,9 @@ def what_is_known(
 ) -> Trained:
     """Of a model, its search and its run."""
     directory = RunDirectory(arguments.run_dir or SHIPPED)
-    made_from = directory.made_from()
+    made_from, pairs = directory.made_from(), None
+    if config.recipe is not None:
+        pairs = config.recipe.pairs or config.data["splits"].get("train", {}).get("pairs")
 
     def translate(sentences: Sequence[str], beam: int, alpha: float) -> list[str]:
         what = f"{arguments.split}, beam {beam}, alpha {alpha}"
@@ -67,11 +69,12 @@ def what_is_known(
         translate=translate,
         beam=search.beam,
         alpha=search.alpha,
+        imported=config.recipe is None,
         steps=made_from.steps,
         best=bool(made_from.best),
         checkpoints=len(list_checkpoints(directory.checkpoints)),
         metrics=directory.read_metrics(),
-        pairs=config.training.pairs or config.data["splits"].get("train", {}).get("pairs"),
+        pairs=pairs,
         pieces=lambda words: [len(ids) for ids in vocabulary.encode_batch(words)],
         run_dir=str(directory.path),
     )

@@ -26,7 +26,7 @@ class SearchReport:
         alpha_chosen_on: the split on which both were chosen; None if they were given.
         sentences_also_there: how many sentences of the scored split stand in that one too.
         tuning: what was chosen between there.
-        lower_case_model: whether the model knows small letters only.
+        lower_case_model: whether the model knows small letters only; None: it is not known.
         seconds: by the clock, of the translations that are scored.
         cpu_seconds: likewise, of the processor.
         sentences_per_second: by the clock.
@@ -40,7 +40,7 @@ class SearchReport:
     alpha_chosen_on: str | None
     sentences_also_there: int | None
     tuning: list[TriedSearch] | None
-    lower_case_model: bool
+    lower_case_model: bool | None
     seconds: float
     cpu_seconds: float
     sentences_per_second: float
@@ -105,7 +105,7 @@ class Report:
         length_ratio: words of the translations over words of the references.
         empty: translations without a word whose references have some.
         search: how the model translated.
-        likelihood: of the references.
+        likelihood: of the references; None for an imported model, which cuts them as sources.
         left_out_of_likelihood: pairs that were too long for it.
         explanation: why the score is not higher, if asked for.
     """
@@ -128,16 +128,17 @@ class Report:
     explanation: Explanation | None
 
     def as_json(self) -> dict[str, Any]:
-        """One object. Without a model the search is null, and what a model gives is left out.
+        """One object. Without a model the search is null, and what was not asked for too.
 
-        What was not asked for is null.
+        The likelihood is left out where there is none.
         """
         values = {field: value for field, value in vars(self).items() if field not in NESTED}
         searched = {"beam": None, "alpha": None, "alpha_chosen_on": None, "max_extra": None}
-        modelled: dict[str, Any] = {}
-        if self.search is not None and self.likelihood is not None:
+        if self.search is not None:
             searched = asdict(self.search)
-            modelled = {
+        likelihood: dict[str, Any] = {}
+        if self.likelihood is not None:
+            likelihood = {
                 **asdict(self.likelihood),
                 "left_out_of_likelihood": self.left_out_of_likelihood,
             }
@@ -152,7 +153,7 @@ class Report:
             "every_protocol": [asdict(score) for score in self.every_protocol] or None,
             "against": against,
             "explanation": asdict(self.explanation) if self.explanation else None,
-            **modelled,
+            **likelihood,
         }
 
     def as_text(self) -> list[str]:
@@ -177,20 +178,27 @@ class Report:
         ]
 
     def _model_as_text(self) -> list[str]:
-        if self.search is None or self.likelihood is None:
+        if self.search is None:
             return []
+        return [
+            *self._likelihood_as_text(),
+            f"{'speed':16} {self.search.sentences_per_second:7.1f}   sentences a second on "
+            f"{self.search.device}, {self.search.threads} threads",
+        ]
+
+    def _likelihood_as_text(self) -> list[str]:
+        found = self.likelihood
+        if found is None:
+            return [f"{'perplexity':16} {'-':>7}   an imported model cuts references as sources"]
         left_out = ""
         if self.left_out_of_likelihood:
             pairs = counted(self.left_out_of_likelihood, "pair")
             left_out = f"; {pairs} too long for the model left out"
-        found = self.likelihood
         return [
             f"{'loss':16} {found.loss:7.3f}   nats per token, not smoothed, "
             f"{found.tokens:,} tokens{left_out}",
             f"{'perplexity':16} {found.perplexity:7.2f}   per token of the model's vocabulary",
             f"{'accuracy':16} {100 * found.accuracy:7.2f}   % of tokens, the true past given",
-            f"{'speed':16} {self.search.sentences_per_second:7.1f}   sentences a second on "
-            f"{self.search.device}, {self.search.threads} threads",
         ]
 
 

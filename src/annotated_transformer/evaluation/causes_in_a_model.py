@@ -22,6 +22,7 @@ class Trained:
 
     translate: sentences, size of the beam, alpha -> translations.
     beam, alpha: of the search that is scored.
+    imported: whether others trained it, so that what follows is not known.
     steps: of the checkpoints that the weights come from; none where that is not known.
     best: whether they are those of the best validation.
     checkpoints: how many lie in the run.
@@ -34,6 +35,7 @@ class Trained:
     translate: Callable[[Sequence[str], int, float], list[str]]
     beam: int
     alpha: float
+    imported: bool
     steps: Sequence[int]
     best: bool
     checkpoints: int
@@ -150,10 +152,17 @@ def a_bug(_: Texts, trained: Trained) -> Cause:
     )
 
 
-OF_MODELS: dict[str, Callable[[Texts, Trained], Cause | None]] = {
+Measure = Callable[[Texts, Trained], Cause | None]
+
+OF_MODELS: dict[str, Measure] = {
     "search": search,
     "averaging": averaging,
     "training length": training_length,
     "data": data,
     "a bug": a_bug,
 }
+
+
+def asked_of(trained: Trained) -> dict[str, Measure]:
+    """What is asked of a model: of an imported one its search alone."""
+    return {"search": search} if trained.imported else OF_MODELS

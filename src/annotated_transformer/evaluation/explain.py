@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from annotated_transformer.evaluation.causes_in_a_model import OF_MODELS, Trained
+from annotated_transformer.evaluation.causes_in_a_model import Trained, asked_of
 from annotated_transformer.evaluation.causes_in_form import FORMS, mend
 from annotated_transformer.evaluation.causes_in_texts import LEAST, OF_TEXTS, Cause, Texts
 from annotated_transformer.evaluation.scoring import check_line_counts
@@ -36,7 +36,7 @@ def causes(texts: Texts, trained: Trained | None = None) -> list[Cause]:
     if forms:
         others = [cause and of_mended(cause) for cause in others]
     if trained is not None:
-        others += [measure(texts, trained) for measure in OF_MODELS.values()]
+        others += [measure(texts, trained) for measure in asked_of(trained).values()]
     found = [*forms, *others]
     told = [cause for cause in found if cause and (cause.gain is None or cause.gain >= LEAST)]
     return sorted(told, key=lambda cause: math.inf if cause.gain is None else -cause.gain)
@@ -47,7 +47,7 @@ def of_mended(cause: Cause) -> Cause:
     return replace(cause, found=f"With their form mended: {cause.found}")
 
 
-def nothing_seen(found: Sequence[Cause], with_model: bool) -> list[str]:
+def nothing_seen(found: Sequence[Cause], trained: Trained | None = None) -> list[str]:
     """The names of what was asked and is no cause."""
-    asked = [*FORMS, *OF_TEXTS, *(OF_MODELS if with_model else ())]
+    asked = [*FORMS, *OF_TEXTS, *(asked_of(trained) if trained else ())]
     return [name for name in asked if name not in {cause.name for cause in found}]

@@ -5,15 +5,15 @@ known.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from huggingface_hub import EvalResult, ModelCardData
 
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES, other_limit
-from annotated_transformer.training import RunConfig
+from annotated_transformer.training import RunConfig, TrainingConfig
 from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.made_from import MadeFrom
-from annotated_transformer.training.run_directory import IMPORTED
 
 LIBRARY = "annotated-transformer"
 PAPER = "https://arxiv.org/abs/1706.03762"
@@ -94,10 +94,8 @@ def write_card(
         kind: of the folder that it lies in, one of `USES`.
     """
     source, target = run.data["source"], run.data["target"]
-    trained_here = run.data["preset"] != IMPORTED
-    name = f"Transformer, {source} to {target}, trained on {run.data['name']}"
-    if not trained_here:
-        name = f"Transformer, {source} to {target}, {made_from}"
+    past = past_of(run, metrics, made_from)
+    name = f"Transformer, {source} to {target}, {past.name}"
     head = ModelCardData(
         language=[source, target],
         library_name=LIBRARIES[kind],
@@ -110,18 +108,50 @@ def write_card(
     parts = [
         f"---\n{head.to_yaml()}\n---\n",
         f"# {name}\n",
-        f"The model of [Attention Is All You Need]({PAPER}), built and trained with the package "
-        f"`{LIBRARY}`.\n"
-        if trained_here
-        else f"Others trained it; the package `{LIBRARY}` runs it.\n",
-        "## The model\n\n" + rows(about_the_model(run)),
-        "## How it was trained\n\n"
-        + rows({**about_the_training(run, metrics), "weights": str(made_from)}),
+        f"{past.says}\n",
+        "## The model\n\n" + rows(about_the_model(run.model, past.departures)),
+        "## How it was trained\n\n" + rows({**past.training, "weights": str(made_from)}),
         "## What it scores\n\n" + scores_of(reports),
         "## How to use it\n\n" + USES[kind].format(example=EXAMPLES.get(source, "...")),
-        "## What it is not good for\n\n" + limits(run),
+        "## What it is not good for\n\n" + limits(past),
     ]
     return "\n".join(parts)
+
+
+class Past(NamedTuple):
+    """What the card of a model that was trained here says otherwise than that of an imported one.
+
+    name: the end of the model's.
+    says: who trained it.
+    training: rows of a table.
+    departures: from the paper's training.
+    text: what it was trained on.
+    lowercase: whether it was lower-cased.
+    """
+
+    name: str
+    says: str
+    training: dict[str, str]
+    departures: list[str]
+    text: str
+    lowercase: bool
+
+
+def past_of(run: RunConfig, metrics: Sequence[dict[str, Any]], made_from: MadeFrom) -> Past:
+    """What is known of how a model was trained."""
+    if run.recipe is None:
+        says = f"Others trained it; the package `{LIBRARY}` runs it."
+        return Past(str(made_from), says, {"training": "not known"}, [], "its training", False)
+    text = run.data["name"]
+    return Past(
+        f"trained on {text}",
+        f"The model of [Attention Is All You Need]({PAPER}), built and trained with the package "
+        f"`{LIBRARY}`.",
+        about_the_training(run, run.recipe, metrics),
+        training_departures(run.recipe),
+        text,
+        run.recipe.lowercase,
+    )
 
 
 EXAMPLES = {"en": "The old woman reads the book.", "de": "Die alte Frau liest das Buch."}
@@ -133,12 +163,9 @@ def rows(values: dict[str, str]) -> str:
     return "\n".join(["| | |", "|---|---|", *lines]) + "\n"
 
 
-def about_the_model(run: RunConfig) -> dict[str, str]:
-    """Sizes, and where the model departs from the paper."""
-    model = run.model
-    departures = model.departures()
-    if run.data["preset"] != IMPORTED:
-        departures += training_departures(run.training)
+def about_the_model(model: TransformerConfig, of_training: list[str]) -> dict[str, str]:
+    """Sizes, and where the model and its training depart from the paper."""
+    departures = [*model.departures(), *of_training]
     return {
         "parameters": f"{model.count_parameters():,}",
         "layers (N) in encoder and decoder": " and ".join(map(str, model.depths)),
@@ -148,11 +175,11 @@ def about_the_model(run: RunConfig) -> dict[str, str]:
     }
 
 
-def about_the_training(run: RunConfig, metrics: Sequence[dict[str, Any]]) -> dict[str, str]:
+def about_the_training(
+    run: RunConfig, training: TrainingConfig, metrics: Sequence[dict[str, Any]]
+) -> dict[str, str]:
     """Data, recipe, length, cost and the validation at the end."""
-    training, data = run.training, run.data
-    if data["preset"] == IMPORTED:
-        return {"training": "not known"}
+    data = run.data
     pairs = {name: f"{split['pairs']:,}" for name, split in data.get("splits", {}).items()}
     values = {
         "data": f"{data['name']}: "
@@ -217,17 +244,12 @@ def in_a_table(text: str) -> str:
     return "`" + text.replace("|", "\\|") + "`"
 
 
-def of_training(run: RunConfig) -> str:
-    """What it was trained on, in words."""
-    return "its training" if run.data["preset"] == IMPORTED else str(run.data["name"])
-
-
-def limits(run: RunConfig) -> str:
+def limits(past: Past) -> str:
     """What everybody should know who is given the model."""
     text = (
-        f"It knows text like that of {of_training(run)} and translates other text badly, without "
+        f"It knows text like that of {past.text} and translates other text badly, without "
         "saying so. It translates sentence by sentence."
     )
-    if run.training.lowercase:
+    if past.lowercase:
         text += " It was trained on lower-cased text and writes lower case only."
     return text + "\n"

@@ -30,7 +30,6 @@ from annotated_transformer.training import RunConfig, RunDirectory
 from annotated_transformer.training.made_from import MadeFrom
 from annotated_transformer.training.run_directory import IMPORTED, refuse_another_models
 from annotated_transformer.training.run_files import damaged, read_object
-from annotated_transformer.training.settings import TrainingConfig
 
 ADVICE = "Give a folder with a Marian model, as `save_pretrained` of `transformers` writes it."
 NOT_OF_THE_SOURCE = -10_000.0  # the score of a piece that the source's SentencePiece does not have
@@ -99,8 +98,7 @@ def import_marian(folder: Path, run_dir: Path, source: str, target: str) -> RunC
         "target": target,
         "splits": {},
     }
-    training = TrainingConfig(vocab_size=len(vocabulary), steps=1)  # how it was trained: not known
-    config = RunConfig(model, training, data)
+    config = RunConfig(model, None, data)
     directory.create(config, vocabulary)
     directory.save_model(weights, MadeFrom(imported=folder.resolve().name))
     return config

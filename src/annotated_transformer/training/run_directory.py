@@ -34,6 +34,7 @@ MODEL_FORMAT = "annotated-transformer model 1"
 DATA = {"preset": str, "name": str, "data_dir": str | None, "source": str, "target": str}
 SPLIT = {"pairs": int, "sha256": str}
 IMPORTED = "imported"  # the preset of a run whose model others trained
+PARTS = {"model": dict, "training": dict | None, "data": dict}  # of config.json
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class RunConfig:
 
     Args:
         model: the model.
-        training: the recipe.
+        recipe: how it is trained; None: others trained it, and how is not known.
         data: plain data: name, languages, number of pairs and checksum of each split, origin.
 
     Raises:
@@ -50,11 +51,21 @@ class RunConfig:
     """
 
     model: TransformerConfig
-    training: TrainingConfig
+    recipe: TrainingConfig | None
     data: dict[str, Any]
 
+    @property
+    def training(self) -> TrainingConfig:
+        """The recipe. Raises CallError if it is not known."""
+        if self.recipe is None:
+            raise CallError(
+                "the model was imported: others trained it, and how is not known. Take a run that "
+                "`train` has begun."
+            )
+        return self.recipe
+
     def __post_init__(self) -> None:
-        model = self.model
+        model, share_rows = self.model, self.recipe is not None and self.recipe.share_rows
         if not isinstance(model, LaterConfig):
             return
         if model.family == "encoder-only":
@@ -62,12 +73,12 @@ class RunConfig:
                 "family = encoder-only reads a text and writes none, and a run learns to translate:"
                 " take another family."
             )
-        if self.training.share_rows and model.is_one_stack:
+        if share_rows and model.is_one_stack:
             raise ValueError(
                 f"share_rows puts several sentences into a row, and family = {model.family} has "
                 "source and target of one sentence there: leave one of the two out."
             )
-        if self.training.share_rows and model.global_tokens:
+        if share_rows and model.global_tokens:
             raise ValueError(
                 "share_rows puts several sentences into a row, and global_tokens are the first of "
                 "a row, not of a sentence: leave one of the two out."
@@ -151,7 +162,7 @@ class RunDirectory:
         write_atomically(self.tokenizer_file, vocabulary.save)
         values = {
             "model": config.model.to_dict(),
-            "training": config.training.to_dict(),
+            "training": config.recipe and config.recipe.to_dict(),
             "data": config.data,
         }
         text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
@@ -162,29 +173,53 @@ class RunDirectory:
 
         Raises:
             CallError: if no run lives here.
-            WorkError: if config.json is damaged or not ours.
+            WorkError: if config.json is damaged.
         """
         if not self.is_begun():
-            raise CallError(
-                f"{self.path} holds no run (there is no {self.config_file.name} in it): name the "
-                "--run-dir that `train` was given."
-            )
+            raise self._holds_no_run()
         path, advice = self.config_file, "Restore it, or train anew."
-        values = read_object(path, advice, {"model": dict, "training": dict, "data": dict})
-        for name, kind in (("model", kind_of(values["model"])), ("training", TrainingConfig)):
-            kinds = get_type_hints(kind)  # an older version had fewer fields
-            checked(values[name], kinds, f"{name} in {path}", advice, may_lack=kinds)
+        values = read_object(path, advice)
+        if not values.keys() & PARTS.keys():
+            raise self._holds_no_run()
+        checked(values, PARTS, path, advice)
         data = checked(values["data"], {**DATA, "splits": dict}, f"data in {path}", advice)
         for name, split in data["splits"].items():
             checked(split, SPLIT, f"the split {name} in {path}", advice)
+        parts: dict[str, type] = {"model": kind_of(values["model"]), "training": TrainingConfig}
+        if data["preset"] == IMPORTED:  # an older version wrote a recipe there all the same
+            del parts["training"]
+        for name, kind in parts.items():
+            kinds = get_type_hints(kind)  # an older version had fewer fields
+            checked(values[name], kinds, f"{name} in {path}", advice, may_lack=kinds)
         try:
             return RunConfig(
                 config_from_dict(values["model"]),
-                TrainingConfig.from_dict(values["training"]),
+                TrainingConfig.from_dict(values["training"]) if "training" in parts else None,
                 data,
             )
         except ValueError as error:
             raise damaged(path, str(error).removesuffix("."), advice) from error
+
+    def _holds_no_run(self) -> CallError:
+        """What is said of a folder in which no run lives."""
+        runs = sorted(file.parent for file in self.path.glob(f"*/{self.config_file.name}"))
+        expected = "name the folder that `train`, `import` or `export` (without --format) wrote."
+        if not self.path.exists():
+            found = "there is no such folder"
+        elif not self.path.is_dir():
+            found = "it is a file"
+        elif self.is_begun():
+            found = f"its {self.config_file.name} is another program's"
+            expected = (
+                "name the run that it was exported from. A Marian model of others becomes a run "
+                "with `annotated-transformer import`."
+            )
+        elif runs:
+            found = "it looks like a folder of runs"
+            expected = f"name one of them, such as {runs[0]}."
+        else:
+            found = f"there is no {self.config_file.name} in it"
+        return CallError(f"{self.path} holds no run ({found}): {expected}")
 
     def read_vocabulary(self, config: RunConfig) -> Vocabulary:
         """The vocabulary of the run.
