@@ -11,7 +11,7 @@ from huggingface_hub import EvalResult, ModelCardData
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS, PROTOCOL_NAMES, other_limit
-from annotated_transformer.training import RunConfig, TrainingConfig
+from annotated_transformer.training import RunConfig
 from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.made_from import MadeFrom
 
@@ -147,7 +147,7 @@ def past_of(run: RunConfig, metrics: Sequence[dict[str, Any]], made_from: MadeFr
         f"trained on {text}",
         f"The model of [Attention Is All You Need]({PAPER}), built and trained with the package "
         f"`{LIBRARY}`.",
-        about_the_training(run, run.recipe, metrics),
+        about_the_training(run, metrics),
         training_departures(run.recipe),
         text,
         run.recipe.lowercase,
@@ -175,11 +175,9 @@ def about_the_model(model: TransformerConfig, of_training: list[str]) -> dict[st
     }
 
 
-def about_the_training(
-    run: RunConfig, training: TrainingConfig, metrics: Sequence[dict[str, Any]]
-) -> dict[str, str]:
+def about_the_training(run: RunConfig, metrics: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Data, recipe, length, cost and the validation at the end."""
-    data = run.data
+    training, data = run.training, run.data
     pairs = {name: f"{split['pairs']:,}" for name, split in data.get("splits", {}).items()}
     values = {
         "data": f"{data['name']}: "
