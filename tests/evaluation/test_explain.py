@@ -208,6 +208,40 @@ def test_shifted_references_are_found(by, which):
     assert first.gain == pytest.approx(100 - bleu(shifted, lines))
 
 
+@pytest.mark.parametrize("place", [60, 100])
+@pytest.mark.parametrize("which", ["previous", "next"])
+def test_a_line_that_one_file_lacks_is_found_wherever_it_is(place, which):
+    """References without a line, or with an empty one too many; the file is as long as it was."""
+    lines = list(GOOD.references)
+    if which == "previous":
+        shifted, begin, end = [*lines[:place], *lines[place + 1 :], "Ende."], place + 2, 120
+    else:
+        shifted, begin, end = [*lines[:place], "", *lines[place:-1]], place + 1, 119
+    first = first_cause(replace(GOOD, references=shifted))
+    assert first.name == "shifted references"
+    assert first.found.startswith(f"Lines {begin} to {end} of the translations score ")
+    assert first.found.endswith(f", and 100.00 against the reference of the {which} line.")
+    assert f"near line {place + 1} " in first.advice
+    assert first.gain == pytest.approx(100 - bleu(lines, shifted))
+
+
+def test_a_shift_that_ends_again_is_found_between_its_ends():
+    lines = list(GOOD.references)
+    shifted = [*lines[:40], "", *lines[40:80], *lines[81:]]
+    first = first_cause(replace(GOOD, references=shifted))
+    assert first.name == "shifted references"
+    assert first.found.startswith("Lines 41 to 80 of the translations score ")
+    assert first.gain == pytest.approx(100 - bleu(lines, shifted))
+
+
+def test_lines_in_disorder_are_not_shifted():
+    """A line that stands beside its neighbour's reference by chance does not speak for others."""
+    for seed in range(5):
+        mixed = random.Random(seed).sample(GOOD.references, len(GOOD.references))
+        found = causes(replace(GOOD, references=mixed))
+        assert "shifted references" not in {cause.name for cause in found}
+
+
 def test_translations_without_their_last_third_are_too_short():
     short = [two_thirds(line) for line in GOOD.references]
     scored = BLEU().corpus_score(short, [GOOD.references])

@@ -11,12 +11,24 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from annotated_transformer.evaluation.bleu import count_corpus, ngrams, words_13a
+import numpy as np
+
+from annotated_transformer.evaluation.bleu import (
+    MAX_N,
+    Array,
+    bleu_of_counts,
+    count_corpus,
+    ngrams,
+    words_13a,
+)
 from annotated_transformer.evaluation.forensics import score_under_every_protocol
 from annotated_transformer.evaluation.scoring import cased_bleu
 
 LEAST = 0.1  # points of BLEU: what gains less is no cause
 FEWEST = 0.1  # share of the lines: fewer cannot speak for a file
+FEWEST_SHIFTED = 10  # lines in a row: fewer may be like their neighbours by chance
+MOST_OF_THEM = 0.75  # share of shifted lines that are each nearer to the neighbour's reference
+MATCHES = slice(2, 2 + MAX_N)  # of the columns of `count_corpus`
 TOO_LONG = 1.05  # words for a word of the references
 UNKNOWN = re.compile(r"<unk>|\u2047|\bUNK\b")
 
@@ -141,20 +153,52 @@ def others_alone(name: str, texts: Texts, lines: Lines) -> Cause | None:
 
 
 def shifted_references(texts: Texts) -> Cause | None:
-    """Each translation beside the reference of its neighbour, if that doubles the score."""
-    if len(texts.references) < 2:
+    """Lines in a row, each beside the reference of its neighbour, if that doubles their score.
+
+    A line that one file lacks shifts all lines behind it, up to one that the other file lacks.
+    """
+    ours, theirs = ([*map(words_13a, side)] for side in (texts.hypotheses, texts.references))
+    straight = count_corpus(ours, theirs)  # (lines, columns)
+    found = (
+        off_by_one(straight, count_corpus(ours[:-1], theirs[1:]), "next"),
+        off_by_one(straight, count_corpus(ours[1:], theirs[:-1]), "previous"),
+    )
+    return max(filter(None, found), key=lambda cause: cause.gain or 0, default=None)
+
+
+def off_by_one(straight: Array, shifted: Array, which: str) -> Cause | None:
+    """The lines in a row that have most n-grams more in common with a neighbour's reference.
+
+    Args:
+        straight: what each line has in common with its own, (lines, columns).
+        shifted: what it has in common with that of the "next" line or of the "previous" one, which
+            the first line has not; (lines - 1, columns).
+        which: of the two.
+    """
+    gained = (shifted - straight[:-1])[:, MATCHES].sum(1)  # (lines - 1,)
+    sums = np.concatenate([[0], gained.cumsum()])  # before the first line, and behind each
+    end = int((sums - np.minimum.accumulate(sums)).argmax())
+    begin = int(sums[: end + 1].argmin())
+    number, first = end - begin, begin + (1 if which == "next" else 2)
+    if number < FEWEST_SHIFTED or (gained[begin:end] > 0).mean() < MOST_OF_THEM:
         return None
-    ours, theirs = texts.hypotheses, texts.references
-    after, before = cased_bleu(ours[:-1], theirs[1:]), cased_bleu(ours[1:], theirs[:-1])
-    which, score = max(("next", after.value), ("previous", before.value), key=lambda one: one[1])
-    if score < 2 * texts.score:
+    before, after = (bleu_of_rows(rows[begin:end]) for rows in (straight, shifted))
+    if after < 2 * before:
         return None
+    mended = np.concatenate([straight[:begin], shifted[begin:end], straight[end + 1 :]])
     return Cause(
         "shifted references",
-        f"Against the reference of the {which} line the translations score {score:.2f}.",
-        score - texts.score,
-        "Look for a line that one file has and the other has not, often an empty one.",
+        f"Lines {first:,} to {first + number - 1:,} of the translations score {before:.2f}, and "
+        f"{after:.2f} against the reference of the {which} line.",
+        bleu_of_rows(mended) - bleu_of_rows(straight),
+        f"Look near line {begin + 1:,} for a line that one file has and the other has not, often "
+        "an empty one.",
     )
+
+
+def bleu_of_rows(rows: Array) -> float:
+    """Cased BLEU of lines that `count_corpus` has counted."""
+    return float(bleu_of_counts(rows.sum(0), "exp"))
 
 
 def length(texts: Texts) -> Cause | None:
