@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import torch
 
 from annotated_transformer.data.gum import as_rows, read_splits
 from annotated_transformer.data.trees import in_brackets, parse
@@ -190,6 +191,11 @@ def test_trainings_stand_in_the_order_of_their_seeds(monkeypatch: pytest.MonkeyP
 
 
 def test_a_shipped_parser_says_nothing_of_a_machine(tmp_path: Path) -> None:
-    measured.ship(PARSER, tmp_path / "parser")
-    for name in ("config.json", "tokenizer.json", "model.safetensors"):
-        assert (tmp_path / "parser" / name).read_bytes() == (PARSER / name).read_bytes()
+    """The same run again; the earlier file of its weights says their origin in words."""
+    shipped = tmp_path / "parser"
+    measured.ship(PARSER, shipped)
+    for name in ("config.json", "tokenizer.json"):
+        assert (shipped / name).read_bytes() == (PARSER / name).read_bytes()
+    ours, theirs = RunDirectory(shipped), RunDirectory(PARSER)
+    assert ours.made_from() == theirs.made_from()
+    torch.testing.assert_close(ours.load_model(), theirs.load_model(), rtol=0, atol=0)
