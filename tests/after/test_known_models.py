@@ -34,6 +34,9 @@ THEIRS: dict[str, Any] = {
     "Mistral 7B": lambda: hf.MistralForCausalLM(
         hf.MistralConfig(**as_llama(32_000, 32, 4096, 32, 14_336, 8))
     ),
+    "Mixtral 8x7B": lambda: hf.MixtralForCausalLM(
+        hf.MixtralConfig(**as_llama(32_000, 32, 4096, 32, 14_336, 8))
+    ),
     "Qwen3 8B": lambda: hf.Qwen3ForCausalLM(
         hf.Qwen3Config(**as_llama(151_936, 36, 4096, 32, 12_288, 8), head_dim=128)
     ),

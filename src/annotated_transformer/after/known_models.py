@@ -4,7 +4,7 @@ What a model has besides, no configuration here says; `KnownModel.besides` names
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annotated_transformer.after.config import LaterConfig
@@ -130,6 +130,11 @@ def llama(
 
 _BERT, _OF_BERT = bert(12, 768, 12)
 _T5, _OF_T5 = t5(12, 768, 12)
+_MISTRAL = llama(32_000, (32, 4096, 32, 14_336), 8)
+_OF_MIXTRAL = {
+    "seven more networks in each layer": 7 * 32 * 3 * 4096 * 14_336,
+    "a router in each layer": 32 * 4096 * 8,
+}
 KNOWN_MODELS = (
     KnownModel("BERT base", 2018, _BERT, 512, "devlin2018", _OF_BERT),
     KnownModel("GPT-2", 2019, gpt(12, 768, 12, 1024), 1024, "radford2019"),
@@ -147,10 +152,11 @@ KNOWN_MODELS = (
     KnownModel(
         "Mistral 7B",
         2023,
-        llama(32_000, (32, 4096, 32, 14_336), 8, window=4096),
+        replace(_MISTRAL, window=4096),
         8192,
         "jiang2023",
     ),
+    KnownModel("Mixtral 8x7B", 2024, _MISTRAL, 32_768, "jiang2024", _OF_MIXTRAL),
     KnownModel(
         "Qwen3 8B",
         2025,
