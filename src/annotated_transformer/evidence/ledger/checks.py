@@ -10,6 +10,7 @@ from pathlib import Path
 from annotated_transformer.errors import CallError
 from annotated_transformer.evidence.ablation.plan import PROGRAM, Plan, load_plan, plan_names
 from annotated_transformer.evidence.ablation.study import Study
+from annotated_transformer.evidence.ledger import speed_page
 from annotated_transformer.evidence.ledger.cells import NOTEBOOKS, LedgerCell, find_ledger_cells
 from annotated_transformer.evidence.ledger.facts import load_facts
 from annotated_transformer.evidence.ledger.filled import problems_of_filled
@@ -95,6 +96,7 @@ def make_pages(repository: Repository) -> dict[Path, str]:
     return {
         repository.book / "ledger.md": make_ledger_page(SECTIONS, CONSEQUENCES, cells, runs),
         **{repository.book / f"{page.name}.md": make_run_page(runs, page) for page in PAGES},
+        repository.book / f"{speed_page.NAME}.md": speed_page.make_speed_page(runs),
         **{
             repository.book / f"{study_page(study.plan)}.md": make_study_page(study)
             for study in studies_of(repository)

@@ -5,7 +5,7 @@ differ in their dashes as well.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from statistics import median
@@ -43,6 +43,44 @@ def draw_curve(lines: Sequence[Line], x_label: str, y_label: str, description: s
     x_ticks = round_ticks(0.0, max(x for x, _ in points))
     y_ticks = round_ticks(min(y for _, y in points), max(y for _, y in points))
 
+    place_x, place_y = _scales(x_ticks, y_ticks)
+    parts = [_opening(HEIGHT, description), *_axes(x_ticks, y_ticks, x_label, y_label)]
+    for line in lines:
+        path = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in thin_out(line.points))
+        parts.append(f'<polyline class="{line.kind}" points="{path}"/>')
+    parts += _legend(lines)
+    parts.append("</svg>")
+    return "\n".join(parts)
+
+
+def draw_points(
+    points: Sequence[tuple[float, float]], goal: float, x_label: str, y_label: str, description: str
+) -> str:
+    """Points with their numbers beside them, 1 for the first, and a line at the goal, as SVG."""
+    ys = [goal, *(y for _, y in points)]
+    x_ticks = round_ticks(0.0, max(x for x, _ in points))
+    y_ticks = round_ticks(min(ys), max(ys))
+    place_x, place_y = _scales(x_ticks, y_ticks)
+    at = f"{place_y(goal):.1f}"
+    parts = [
+        _opening(HEIGHT, description),
+        *_axes(x_ticks, y_ticks, x_label, y_label),
+        f'<line class="validation" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>',
+    ]
+    for number, (x, y) in enumerate(points, 1):
+        parts += [
+            f'<circle class="run" cx="{place_x(x):.1f}" cy="{place_y(y):.1f}" r="4.5"/>',
+            f'<text x="{place_x(x) + 8:.1f}" y="{place_y(y) + 5:.1f}">{number}</text>',
+        ]
+    return "\n".join([*parts, "</svg>"])
+
+
+Scale = Callable[[float], float]
+
+
+def _scales(x_ticks: Sequence[float], y_ticks: Sequence[float]) -> tuple[Scale, Scale]:
+    """Where a value of either axis lies in the drawing."""
+
     def place_x(x: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * (x - x_ticks[0]) / (x_ticks[-1] - x_ticks[0])
 
@@ -50,31 +88,32 @@ def draw_curve(lines: Sequence[Line], x_label: str, y_label: str, description: s
         share = (y - y_ticks[0]) / (y_ticks[-1] - y_ticks[0])
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share
 
-    parts = [_opening(HEIGHT, description)]
+    return place_x, place_y
+
+
+def _axes(
+    x_ticks: Sequence[float], y_ticks: Sequence[float], x_label: str, y_label: str
+) -> list[str]:
+    """Grid, figures and names of both axes."""
+    place_x, place_y = _scales(x_ticks, y_ticks)
+    parts = []
     for y in y_ticks:
         at = place_y(y)
-        parts.append(
-            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
-        )
-        parts.append(
-            f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{write_tick(y)}</text>'
-        )
-    for x in x_ticks:
-        parts.append(
-            f'<text x="{place_x(x):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">'
-            f"{write_tick(x)}</text>"
-        )
-    for line in lines:
-        path = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in thin_out(line.points))
-        parts.append(f'<polyline class="{line.kind}" points="{path}"/>')
-    parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">'
-        f"{escape(x_label)}</text>"
-    )
-    parts.append(f'<text x="4" y="{TOP - 14}">{escape(y_label)}</text>')
-    parts += _legend(lines)
-    parts.append("</svg>")
-    return "\n".join(parts)
+        parts += [
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>',
+            f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{write_tick(y)}</text>',
+        ]
+    parts += [
+        f'<text x="{place_x(x):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">'
+        f"{write_tick(x)}</text>"
+        for x in x_ticks
+    ]
+    middle = f"{(LEFT + WIDTH - RIGHT) / 2:.0f}"
+    return [
+        *parts,
+        f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text>',
+        f'<text x="4" y="{TOP - 14}">{escape(y_label)}</text>',
+    ]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,72 @@
+"""The operations that a recorded training took: the clock of the speed run.
+
+Counted are the multiplications and additions in the model's matrix products, forward and backward,
+over the tokens of the corpus: padding is not, nor are validation, search, the loss and Adam. So the
+figure is the same on every machine. It is that of `benchmark.counting`, for models with later parts
+too.
+"""
+
+from functools import cache
+
+import numpy as np
+import torch
+
+from annotated_transformer.after.build import build_transformer
+from annotated_transformer.after.config import config_from_dict
+from annotated_transformer.benchmark.counting import FORWARD_AND_BACKWARD, Sizes
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
+from annotated_transformer.experiments.measurements import multiply_adds
+from annotated_transformer.training.settings import TrainingConfig
+
+# One pass over the training sentences: (corpus, vocabulary, lower-cased) -> how many positions.
+# A test encodes the corpora again.
+ONE_PASS = {
+    ("multi30k", 10_000, False): Sizes(435_232, 445_421, 7_145_008, 7_632_353, 7_286_994),
+    ("multi30k", 5_000, True): Sizes(456_287, 474_936, 7_900_591, 8_722_418, 8_190_685),
+}
+COUNTED = "adam"  # what another optimizer multiplies in its step is not counted
+# (source, target) positions of a sentence, enough to tell six coefficients apart.
+LENGTHS = ((4, 4), (8, 4), (4, 8), (8, 8), (12, 4), (4, 12))
+
+
+def training_operations(run: RecordedRun) -> float | None:
+    """Of a whole training; None where its corpus or its optimizer is not counted."""
+    config = config_from_dict(run.configuration["model"])
+    training = TrainingConfig.from_dict(run.configuration["training"])
+    key = (run.data["name"], config.vocab_size, training.lowercase)
+    if key not in ONE_PASS or training.optimizer != COUNTED or training.pairs is not None:
+        return None
+    sizes = ONE_PASS[key]
+    lines = run.events("train")
+    tokens = sum(line["tokens"] for line in lines) * run.cost["steps"] / lines[-1]["step"]
+    passes = tokens / (sizes.source + sizes.target) * (2 if training.r_drop else 1)
+    return passes * FORWARD_AND_BACKWARD * 2 * multiply_adds_of(config, sizes)
+
+
+@cache
+def multiply_adds_of(config: TransformerConfig, sizes: Sizes) -> float:
+    """Of one pass forward, sentence by sentence, whatever parts the model has.
+
+    They are a sum of two lengths, their squares and their product, each so many times: how many is
+    read off a few sentences.
+    """
+    model = build_transformer(config).eval()
+    counts = [
+        multiply_adds(
+            model,
+            torch.full((1, n_src), config.eos_id),
+            torch.full((1, n_tgt), config.eos_id),
+        )
+        for n_src, n_tgt in LENGTHS
+    ]
+    terms = [(s, t, s * s, t * t, s * t) for s, t in LENGTHS]
+    each, *_ = np.linalg.lstsq(np.array(terms, float), np.array(counts, float), rcond=None)
+    of_pass = (
+        sizes.source,
+        sizes.target,
+        sizes.source_pairs,
+        sizes.target_pairs,
+        sizes.cross_pairs,
+    )
+    return float(each @ np.array(of_pass, float))

@@ -1,0 +1,125 @@
+"""The speed run: operations counted as elsewhere, and a record that has its seeds and its score."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from annotated_transformer.after.build import build_transformer
+from annotated_transformer.after.config import LaterConfig
+from annotated_transformer.benchmark.counting import real_sizes, sizes_of, step_operations
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.data import Vocabulary, encode_split, load_corpus
+from annotated_transformer.evidence.ledger.operations import (
+    ONE_PASS,
+    multiply_adds_of,
+    training_operations,
+)
+from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, load_run_record
+from annotated_transformer.evidence.ledger.speed_page import (
+    GOAL,
+    PROTOCOL,
+    SPLIT,
+    entries_of,
+    make_speed_page,
+)
+from annotated_transformer.experiments.measurements import multiply_adds
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+RUN = load_run_record(RESULTS / "multi30k_tiny_postnorm_rdrop_84")
+PAIRS = [(5, 7), (11, 3), (2, 2), (30, 41)]
+
+
+def with_settings(**changes: Any) -> RecordedRun:
+    training = {**RUN.configuration["training"], **changes}
+    return replace(RUN, configuration={**RUN.configuration, "training": training})
+
+
+def a_seed(seed: int, score: float, **changes: Any) -> RecordedRun:
+    scores = tuple(
+        replace(one, value=score) if (one.split, one.protocol) == (SPLIT, PROTOCOL) else one
+        for one in RUN.scores
+    )
+    run = replace(with_settings(seed=seed, **changes), scores=scores)
+    return replace(run, name=f"a_run_{seed}", seeds={"training": seed})
+
+
+def test_a_model_of_the_paper_has_the_operations_that_are_counted_from_its_sizes() -> None:
+    config, sizes = TransformerConfig(50, 16, 24, 2, 2), sizes_of(PAIRS)
+    assert 6 * multiply_adds_of(config, sizes) == pytest.approx(step_operations(config, sizes))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"network": "swiglu"},
+        {"num_key_value_heads": 1, "norm_kind": "rms"},
+        {"positions": "none", "relative_positions": "rope"},
+        {"network": "experts"},
+        {"family": "decoder-only"},
+    ],
+    ids=lambda parts: "-".join(map(str, parts.values())),
+)
+def test_a_pass_is_the_sum_of_its_sentences_whatever_the_parts(parts: dict[str, Any]) -> None:
+    config = LaterConfig(50, 16, 24, 2, 2, **parts)
+    model = build_transformer(config).eval()
+    each = [
+        multiply_adds(model, torch.full((1, n_src), 2), torch.full((1, n_tgt), 2))
+        for n_src, n_tgt in PAIRS
+    ]
+    assert multiply_adds_of(config, sizes_of(PAIRS)) == pytest.approx(sum(each))
+
+
+def test_the_recorded_passes_are_those_that_were_asked_for() -> None:
+    sizes = ONE_PASS[("multi30k", 10_000, False)]
+    config = TransformerConfig(**RUN.configuration["model"])
+    twice_84 = 2 * 84 * step_operations(config, sizes)
+    assert training_operations(RUN) == pytest.approx(twice_84, rel=1e-3)
+    once = training_operations(with_settings(r_drop=0.0))
+    assert once == pytest.approx(twice_84 / 2, rel=1e-3)
+
+
+def test_what_is_not_counted_has_no_operations() -> None:
+    assert training_operations(with_settings(optimizer="muon")) is None
+    assert training_operations(with_settings(lowercase=True)) is None
+    assert training_operations(with_settings(pairs=1000)) is None
+
+
+@pytest.mark.parametrize("key", ONE_PASS, ids=str)
+def test_one_pass_has_the_positions_of_the_encoded_corpus(
+    corpora_dir: Path, key: tuple[str, int, bool]
+) -> None:
+    name, pieces, lowercase = key
+    train = load_corpus(name, data_dir=corpora_dir / name)["train"]
+    vocabulary = Vocabulary.train(train.sentences(), pieces, lowercase)
+    encoded = encode_split(train, vocabulary)
+    assert real_sizes(encoded, encoded.indices) == ONE_PASS[key]
+
+
+def test_a_record_has_three_seeds_and_the_goal_as_their_mean() -> None:
+    three = [a_seed(seed, GOAL + extra) for seed, extra in enumerate((-0.3, 0.1, 0.3))]
+    assert [one.holds for one in entries_of(three)] == [True]
+    assert [one.holds for one in entries_of(three[:2])] == [False]
+    assert [one.holds for one in entries_of([*three[:2], a_seed(3, GOAL + 9)])] == [False]
+    assert [one.holds for one in entries_of([*three[:2], a_seed(2, GOAL + 0.1)])] == [False]
+
+
+def test_the_cheapest_record_comes_first_and_no_gpu_takes_part() -> None:
+    dear = [a_seed(seed, GOAL + 1) for seed in range(3)]
+    cheap = [a_seed(seed, GOAL, r_drop=0.0) for seed in range(3)]
+    on_a_gpu = replace(a_seed(0, 50.0, warmup=7), hardware={**RUN.hardware, "gpus": ["a GPU"]})
+    first, second = entries_of([*dear, on_a_gpu, *cheap])
+    assert (first.runs[0].configuration["training"]["r_drop"], first.holds) == (0.0, True)
+    assert second.operations == pytest.approx(2 * first.operations)
+    page = make_speed_page([*dear, *cheap])
+    assert "**Number 1 holds the record**: 41.00 BLEU" in page
+    assert "41.00, 41.00, 41.00" in page
+
+
+def test_without_a_record_the_page_says_so_and_without_runs_what_the_rules_are() -> None:
+    assert "**No recipe holds a record yet**" in make_speed_page([RUN])
+    rules = make_speed_page([])
+    assert "## The rules" in rules
+    assert "## What was tried" not in rules
