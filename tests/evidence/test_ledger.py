@@ -4,6 +4,7 @@ import argparse
 import itertools
 import json
 import math
+import re
 import shutil
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -372,6 +373,23 @@ def test_runs_that_differ_in_the_seed_stand_together_with_their_median() -> None
     assert "**41.00** BLEU, cased, detokenised, on test: beam 4" in beside
     assert page.count("### The same with seed") == 2
     assert page.count("## An example") == 2
+
+
+def test_the_picture_marks_the_score_in_print_also_where_no_run_reaches_it() -> None:
+    low = [
+        a_run(name=f"multi30k_{x}", title=x, scores=a_score(protocol="lower-tokenised"))
+        for x in "ab"
+    ]
+    low[1] = replace(
+        low[1],
+        configuration=a_seed(0, 1.0).configuration
+        | {"training": TrainingConfig(steps=30).to_dict()},
+    )
+    page = make_run_page(low)
+    (mark,) = re.findall(r'class="validation" x1="([0-9.]+)"', page[: page.index("</svg>")])
+    (dot, _) = re.findall(r'cx="([0-9.]+)"', page[: page.index("</svg>")])
+    assert float(dot) < float(mark) <= 420
+    assert "The broken line is 41.02" in page
 
 
 def test_outside_a_clone_there_is_no_ledger(tmp_path: Path) -> None:

@@ -129,9 +129,15 @@ class Dots:
     values: Sequence[float]
 
 
-def draw_dots(rows: Sequence[Dots], x_label: str, description: str) -> str:
-    """Rows of dots over one axis as an SVG element; the median of each row in figures."""
-    ticks = round_ticks(min(min(row.values) for row in rows), max(max(r.values) for r in rows))
+def draw_dots(
+    rows: Sequence[Dots], x_label: str, description: str, goal: float | None = None
+) -> str:
+    """Rows of dots over one axis as an SVG element; the median of each row in figures.
+
+    A broken line stands at the goal, if there is one.
+    """
+    values = [value for row in rows for value in row.values] + ([] if goal is None else [goal])
+    ticks = round_ticks(min(values), max(values))
     bottom = 8 + ROW * len(rows)
 
     def place(value: float) -> float:
@@ -142,6 +148,9 @@ def draw_dots(rows: Sequence[Dots], x_label: str, description: str) -> str:
         at = f"{place(tick):.1f}"
         parts.append(f'<line class="grid" x1="{at}" x2="{at}" y1="4" y2="{bottom}"/>')
         parts.append(f'<text x="{at}" y="{bottom + 17}" text-anchor="middle">{tick:g}</text>')
+    if goal is not None:
+        at = f"{place(goal):.1f}"
+        parts.append(f'<line class="validation" x1="{at}" x2="{at}" y1="4" y2="{bottom}"/>')
     for number, row in enumerate(rows):
         y = 8 + ROW * number
         parts.append(f'<text class="row" x="8" y="{y + 10}">{escape(row.name)}</text>')

@@ -27,11 +27,14 @@ class RunPage:
         name: its file in book/, without ".md".
         corpus: that the runs were trained on.
         introduction: its beginning.
+        published: who has the score in print that its picture marks, and that score; None if no
+            published score compares.
     """
 
     name: str
     corpus: str
     introduction: str
+    published: tuple[str, float] | None = None
 
 
 MULTI30K = RunPage(
@@ -43,8 +46,10 @@ MULTI30K = RunPage(
 Transformers of this package, trained from English to German on Multi30k (29,000 captions of
 photographs): small ones on a processor, whole, and two on a GPU that was taken away before they had
 ended. Everything below comes from the records in `results/`: the commands, the curves, the scores,
-the translations with their mistakes.
+the translations with their mistakes. What each score took in operations, and who needs least for
+41.0, says [the speed run](speed_run.md).
 """,
+    ("Transformer-Tiny, Wu and others (2021)", 41.02),
 )
 TATOEBA = RunPage(
     "tatoeba_run",
@@ -111,7 +116,7 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
         parts.append(HOW_TO_READ)
     if len(ours) > 1:
         chosen = _settings_chosen(ours)
-        parts += ["## The runs side by side", "", *_picture(ours), SPREAD]
+        parts += ["## The runs side by side", "", *_picture(ours, page), SPREAD]
         parts += [CHOSEN] if chosen else []
         parts += folded("Every score with its search and its signature", _comparison(ours))
         parts += chosen
@@ -194,7 +199,7 @@ def _clock_minutes(run: RecordedRun) -> str:
     return f"{run.cost['wall_seconds'] / 60:.1f} minutes by the clock"
 
 
-def _picture(runs: Sequence[RecordedRun]) -> list[str]:
+def _picture(runs: Sequence[RecordedRun], page: RunPage) -> list[str]:
     """A row for each group of seeds, a dot for each run: BLEU on the first test split."""
     split = next(iter(tests_of(runs[0])), "")
     rows = []
@@ -208,10 +213,16 @@ def _picture(runs: Sequence[RecordedRun]) -> list[str]:
         f"{row.name}: " + ", ".join(f"{value:.2f}" for value in row.values) for row in rows
     )
     what = f"{PROTOCOL_NAMES['lower-tokenised']}, on {split}"
-    drawing = draw_dots(rows, what, f"{what}, a dot a run. {said}.")
+    line = told = ""
+    goal = None
+    if page.published:
+        name, goal = page.published
+        line = f" The broken line is {goal}, {name}."
+        told = f" {name}: {goal}."
+    drawing = draw_dots(rows, what, f"{what}, a dot a run. {said}.{told}", goal)
     below = (
-        f"{what}. A row for each recipe, the best on the validation split first, those that were "
-        "ended early last; a dot a run, in figures the median. Their searches differ (below)."
+        f"{what}. A row for each recipe, the best on the validation split first, those ended "
+        f"early last; a dot a run, in figures the median.{line} Their searches differ (below)."
     )
     return ["```{raw} html", drawing, "```", "", below, ""]
 
