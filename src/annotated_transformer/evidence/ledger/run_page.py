@@ -112,11 +112,11 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
     ]
     if not ours:
         parts.append(NO_RUNS.format(corpus=page.corpus))
-    else:
+    if len(ours) == 1:
         parts.append(HOW_TO_READ)
     if len(ours) > 1:
         chosen = _settings_chosen(ours)
-        parts += ["## The runs side by side", "", *_picture(ours, page), SPREAD]
+        parts += ["## The runs side by side", "", *_picture(ours, page), HOW_TO_READ, SPREAD]
         parts += [CHOSEN] if chosen else []
         parts += folded("Every score with its search and its signature", _comparison(ours))
         parts += chosen
