@@ -2,6 +2,7 @@
 
     python -m annotated_transformer.experiments.parsing_measured rivals            without a network
     python -m annotated_transformer.experiments.parsing_measured curve             from fewer trees
+    python -m annotated_transformer.experiments.parsing_measured own_silver OUT     again, with it
     python -m annotated_transformer.experiments.parsing_measured run NAME RUN_DIR...  each training
     python -m annotated_transformer.experiments.parsing_measured widths RUN_DIR    on dev alone
     python -m annotated_transformer.experiments.parsing_measured silver OUT TEXT...
@@ -22,7 +23,8 @@ with `--epochs 30 --checkpoint-every 100` on GUM ("gum"), 45 and 60 epochs on on
 in four ("half", "quarter", seed 0), and `--epochs 8 --checkpoint-every 150` with silver of
 newstest2012, newstest2014 and 10,000 training lines of WMT, of the captions of Multi30k and of
 Tatoeba, 27,446 sentences, 27,123 of them with a tree ("silver"; seed 0 is the parser that the
-package ships). Without `--max-length` the
+package ships). `--steps 8000 --checkpoint-every 150` is "four": GUM four times, as it stands beside
+silver, from an empty text, seed 0. Without `--max-length` the
 joined rows would be left out. What was chosen, was chosen on dev.
 """
 
@@ -38,9 +40,14 @@ import torch
 
 from annotated_transformer.data.gum import gum, read_splits
 from annotated_transformer.data.published import get
-from annotated_transformer.data.trees import Tree, in_brackets, leaves_of
+from annotated_transformer.data.trees import Tree, in_brackets, leaves_of, read_trees
 from annotated_transformer.errors import CallError
-from annotated_transformer.evaluation.brackets import BracketCounts, brackets, count_brackets
+from annotated_transformer.evaluation.brackets import (
+    ROOTS,
+    BracketCounts,
+    brackets,
+    count_brackets,
+)
 from annotated_transformer.experiments.parsing.parser import Parser
 from annotated_transformer.experiments.parsing.rivals import (
     GrammarParser,
@@ -131,9 +138,13 @@ def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
         branching = [right_branching(list(leaves_of(tree)), label) for tree in trees]
         by_grammar, kept = parsed(parser, trees, name), name == "test"
         found[name] = {
-            "right_branching": in_figures(zip(trees, branching, strict=True), sentences=kept),
+            "right_branching": in_figures(zip(trees, branching, strict=True), sentences=kept)
+            | {"f1_unlabelled": f1_unlabelled(trees, branching)},
             "pcfg": in_figures(zip(trees, by_grammar, strict=True), sentences=kept)
-            | {"without_tree": by_grammar.count(None)},
+            | {
+                "without_tree": by_grammar.count(None),
+                "f1_unlabelled": f1_unlabelled(trees, by_grammar),
+            },
         }
     # What is left is of test.
     found["test"]["gold"] = [len(brackets(tree)[0]) for tree in test]
@@ -146,6 +157,23 @@ def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
         for place in shown(test)
     ]
     return found
+
+
+def f1_unlabelled(gold: Sequence[Tree], found: Sequence[Tree | None]) -> float:
+    """F1 where only the words that a phrase spans have to be right."""
+    counted = (
+        count_brackets(without_labels(right), None if of is None else without_labels(of))
+        for right, of in zip(gold, found, strict=True)
+    )
+    return round(sum(counted, BracketCounts()).f1, 2)
+
+
+def without_labels(tree: Tree) -> Tree:
+    """The same phrases, all of one label; tags and the root keep theirs."""
+    if tree.is_tag:
+        return tree
+    parts = tuple(without_labels(part) for part in tree.children if isinstance(part, Tree))
+    return Tree(tree.label if tree.category in ROOTS else "X", parts)
 
 
 def parsed(parser: GrammarParser, trees: Sequence[Tree], what: str) -> list[Tree | None]:
@@ -165,6 +193,15 @@ def measure_curve(data_dir: Path | None) -> dict[str, float]:
         guessed = parsed(GrammarParser(some), dev, f"from {len(some)} trees")
         found[str(len(some))] = in_figures(zip(dev, guessed, strict=True))["f1"]
     return found
+
+
+def measure_own_silver(silver: Path, data_dir: Path | None) -> dict[str, Any]:
+    """The grammar read off GUM and off the trees that it has drawn itself: how many, F1 on test."""
+    train, _, test = trees_of(data_dir)
+    with (silver / "silver.txt").open(encoding="utf-8") as file:
+        drawn = read_trees((line for line in file if line.strip()), "silver.txt")
+    found = parsed(GrammarParser([*train, *drawn]), test, "with its own silver")
+    return {"trees": len(drawn), "f1": in_figures(zip(test, found, strict=True))["f1"]}
 
 
 def with_progress(trees: Sequence[Tree], what: str) -> Iterator[Tree]:
@@ -234,7 +271,7 @@ def trees_of(data_dir: Path | None) -> tuple[list[Tree], list[Tree], list[Tree]]
 
 
 def load_record() -> dict[str, Any]:
-    """What was measured: "rivals"; "curve"; "runs": name -> one a seed; "widths"."""
+    """What was measured: "rivals"; "curve"; "own_silver"; "runs": name -> one a seed; "widths"."""
     return read_record(__file__)
 
 
@@ -275,6 +312,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run.add_argument("run_dirs", type=Path, nargs="+")
     for name in ("widths", "ship"):
         actions.add_parser(name, parents=[given_data]).add_argument("run_dir", type=Path)
+    own = actions.add_parser("own_silver", parents=[given_data])
+    own.add_argument("folder", type=Path, help="that `silver` has written")
     silver = actions.add_parser("silver", parents=[given_data])
     silver.add_argument("out", type=Path, help="folder to be written")
     silver.add_argument("texts", type=Path, nargs="+", help="text files, one sentence a line")
@@ -290,6 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     measures: dict[str, Callable[[], Any]] = {
         "rivals": lambda: measure_rivals(given.data_dir),
         "curve": lambda: measure_curve(given.data_dir),
+        "own_silver": lambda: measure_own_silver(given.folder, given.data_dir),
         "widths": lambda: measure_widths(given.run_dir, given.data_dir),
         "run": lambda: measure_runs(given.run_dirs, given.data_dir),
     }
