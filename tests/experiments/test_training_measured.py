@@ -214,6 +214,7 @@ def test_only_finished_runs_on_multi30k_are_lines_and_r_drop_stands_last(tmp_pat
     for name, settings in {
         "ended": {"status": "interrupted"},
         "failed": {"status": "failed"},
+        "speed_run_mine_s0": {},
         "elsewhere": {"data": "tatoeba"},
         "e": {"r_drop": 5.0, "epochs": 5},
         "d": {"r_drop": None, "epochs": 84, "seed": 3},

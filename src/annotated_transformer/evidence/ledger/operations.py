@@ -15,28 +15,39 @@ from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import config_from_dict
 from annotated_transformer.benchmark.counting import FORWARD_AND_BACKWARD, Sizes
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.errors import WorkError
 from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
 from annotated_transformer.experiments.measurements import multiply_adds
 from annotated_transformer.training.settings import TrainingConfig
 
-# One pass over the training sentences: (corpus, vocabulary, lower-cased) -> how many positions.
-# A test encodes the corpora again.
+# One pass over the training sentences: (corpus, vocabulary, lower-cased) -> how many positions, as
+# `benchmark.counting.real_sizes` counts them. A test encodes the corpora again.
 ONE_PASS = {
     ("multi30k", 10_000, False): Sizes(435_232, 445_421, 7_145_008, 7_632_353, 7_286_994),
     ("multi30k", 5_000, True): Sizes(456_287, 474_936, 7_900_591, 8_722_418, 8_190_685),
 }
 COUNTED = "adam"  # what another optimizer multiplies in its step is not counted
-# (source, target) positions of a sentence, enough to tell six coefficients apart.
+# (source, target) positions of a sentence: one more than there are coefficients.
 LENGTHS = ((4, 4), (8, 4), (4, 8), (8, 8), (12, 4), (4, 12))
 
 
-def training_operations(run: RecordedRun) -> float | None:
-    """Of a whole training; None where its corpus or its optimizer is not counted."""
+def training_operations(run: RecordedRun) -> float:
+    """Of a whole training. Longer rows, as BPE dropout makes them, count in proportion.
+
+    Raises:
+        WorkError: it is not known what a pass over its corpus takes, or what its optimizer does.
+    """
     config = config_from_dict(run.configuration["model"])
     training = TrainingConfig.from_dict(run.configuration["training"])
+    case = "lower-cased" if training.lowercase else "cased"
     key = (run.data["name"], config.vocab_size, training.lowercase)
-    if key not in ONE_PASS or training.optimizer != COUNTED or training.pairs is not None:
-        return None
+    if key not in ONE_PASS or training.pairs is not None:
+        raise WorkError(
+            f"a pass over {run.data['name']} with {config.vocab_size:,} pieces, {case}, "
+            f"{'all' if training.pairs is None else 'some'} pairs, is not counted"
+        )
+    if training.optimizer != COUNTED:
+        raise WorkError(f"what {training.optimizer} multiplies in its step is not counted")
     sizes = ONE_PASS[key]
     lines = run.events("train")
     tokens = sum(line["tokens"] for line in lines) * run.cost["steps"] / lines[-1]["step"]
@@ -50,18 +61,26 @@ def multiply_adds_of(config: TransformerConfig, sizes: Sizes) -> float:
 
     They are a sum of two lengths, their squares and their product, each so many times: how many is
     read off a few sentences.
+
+    Raises:
+        WorkError: they are no such sum.
     """
     model = build_transformer(config).eval()
-    counts = [
-        multiply_adds(
-            model,
-            torch.full((1, n_src), config.eos_id),
-            torch.full((1, n_tgt), config.eos_id),
-        )
-        for n_src, n_tgt in LENGTHS
-    ]
-    terms = [(s, t, s * s, t * t, s * t) for s, t in LENGTHS]
-    each, *_ = np.linalg.lstsq(np.array(terms, float), np.array(counts, float), rcond=None)
+    counts = np.array(
+        [
+            multiply_adds(
+                model,
+                torch.full((1, n_src), config.eos_id),
+                torch.full((1, n_tgt), config.eos_id),
+            )
+            for n_src, n_tgt in LENGTHS
+        ],
+        float,
+    )
+    terms = np.array([(s, t, s * s, t * t, s * t) for s, t in LENGTHS], float)
+    each, *_ = np.linalg.lstsq(terms, counts, rcond=None)
+    if not np.allclose(terms @ each, counts, rtol=1e-6):
+        raise WorkError(f"the operations of {config} do not follow from the lengths alone")
     of_pass = (
         sizes.source,
         sizes.target,

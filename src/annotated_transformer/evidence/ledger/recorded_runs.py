@@ -153,6 +153,24 @@ class RecordedRun:
         ]
         return max(found, key=lambda s: s.value, default=None)
 
+    def chosen_score(self, split: str, protocol: str) -> RecordedScore | None:
+        """The figure of a test set by the search that was best on the validation split.
+
+        None if nothing says how a search was chosen there, or two equally good ones were scored.
+        """
+        tunings = [one for one in self.tuning if (one.split, one.chosen_on) == (split, "valid")]
+        if not tunings:
+            return None
+        tuning = max(tunings, key=lambda one: one.best[0].score)
+        best = {(one.alpha, one.max_extra) for one in tuning.best}
+        found = [
+            score
+            for score in self.scores
+            if (score.split, score.protocol, score.beam) == (split, protocol, tuning.beam)
+            and (score.alpha, score.limit) in best
+        ]
+        return found[0] if len(found) == 1 else None
+
 
 FILE_FIELDS = tuple(
     field.name

@@ -46,8 +46,8 @@ MULTI30K = RunPage(
 Transformers of this package, trained from English to German on Multi30k (29,000 captions of
 photographs): small ones on a processor, whole, and two on a GPU that was taken away before they had
 ended. Everything below comes from the records in `results/`: the commands, the curves, the scores,
-the translations with their mistakes. What each score took in operations, and who needs least for
-41.0, says [the speed run](speed_run.md).
+the translations with their mistakes. What those on a processor took in operations:
+[the speed run](speed_run.md).
 """,
     ("Transformer-Tiny, Wu and others (2021)", 41.02),
 )

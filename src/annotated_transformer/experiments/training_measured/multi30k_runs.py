@@ -20,6 +20,7 @@ from annotated_transformer.evidence.ledger.recorded_runs import (
 from annotated_transformer.training.settings import TrainingConfig
 
 EXTRACT = Path(__file__).resolve().parent / "multi30k_runs.json"
+SPEED_RUN = "speed_run_"  # its entries come and go, and the chapter is not about them
 TESTS = ("test_2016_flickr", "test_2017_flickr")
 LONG = 39  # words of the longest reference of the two test sets
 
@@ -115,9 +116,11 @@ def line_of(run: RecordedRun, translations: dict[str, list[str]]) -> RunLine:
 
 
 def extract(results: Path = RESULTS) -> list[RunLine]:
-    """Every finished run on Multi30k, those with R-Drop last, otherwise by epochs."""
+    """The finished runs on Multi30k, those with R-Drop last, otherwise by epochs."""
     lines = []
     for run in load_run_records(results):
+        if run.name.startswith(SPEED_RUN):
+            continue
         if run.status == "finished" and run.data["name"] == "multi30k":
             translations = {
                 split: (results / run.name / f"translations.{split}.txt")
