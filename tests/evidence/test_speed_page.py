@@ -10,6 +10,7 @@ import torch
 from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.benchmark.counting import real_sizes, sizes_of, step_operations
+from annotated_transformer.benchmark.products import multiply_adds
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Vocabulary, encode_split, load_corpus
 from annotated_transformer.errors import WorkError
@@ -27,7 +28,6 @@ from annotated_transformer.evidence.ledger.speed_page import (
     entries_of,
     make_speed_page,
 )
-from annotated_transformer.experiments.measurements import multiply_adds
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 RUN = load_run_record(RESULTS / "multi30k_tiny_postnorm_rdrop_84")

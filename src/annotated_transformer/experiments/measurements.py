@@ -1,10 +1,10 @@
 """What the chapters measure on any function of tensors: gap, dependence, cost, chain, what is kept.
 
-The bytes that are alive at one time are in `dispatch`: they need PyTorch's private modules.
+The bytes that are alive at one time are in `dispatch`: they need PyTorch's private modules. The
+operations of products are in `benchmark.products`.
 """
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.graph import Node, saved_tensors_hooks
-from torch.utils.flop_counter import FlopCounterMode
+
+# Chapters count with it beside the functions of this module.
+from annotated_transformer.benchmark.products import multiply_adds as multiply_adds
 
 
 def gap(ours: Any, theirs: Any) -> float:
@@ -60,28 +62,6 @@ def depends_on(outputs: Tensor, inputs: Tensor) -> Tensor:
         if gradient is not None:  # (n_in, ...)
             seen[row] = (gradient != 0).reshape(len(inputs), -1).any(dim=1)
     return seen
-
-
-def multiply_adds(function: Callable[..., Any], *inputs: Tensor) -> int:
-    """Multiply-adds in the matrix products and convolutions of `function(*inputs)`.
-
-    Those inside fused attention count too. PyTorch's counter knows the kernels for a GPU; the one
-    for a CPU is added here, where PyTorch still has it under its private name.
-    """
-    kernel = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
-    mapping = {} if kernel is None else {kernel: _operations_of_attention}
-    counting = FlopCounterMode(display=False, custom_mapping=mapping)
-    with torch.no_grad(), counting as counter:
-        function(*inputs)
-    return counter.get_total_flops() // 2
-
-
-def _operations_of_attention(
-    query: Sequence[int], key: Sequence[int], value: Sequence[int], *_: Any, **__: Any
-) -> int:
-    """Multiplications and additions of the two products of equation 1, from three shapes."""
-    n_keys, d_k = key[-2:]
-    return 2 * math.prod(query[:-1]) * n_keys * (d_k + value[-1])
 
 
 def longest_chain(function: Callable[..., Tensor], *inputs: Tensor) -> int:

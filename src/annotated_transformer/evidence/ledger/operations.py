@@ -14,10 +14,10 @@ import torch
 from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import config_from_dict
 from annotated_transformer.benchmark.counting import FORWARD_AND_BACKWARD, Sizes
+from annotated_transformer.benchmark.products import multiply_adds
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import WorkError
 from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
-from annotated_transformer.experiments.measurements import multiply_adds
 from annotated_transformer.training.settings import TrainingConfig
 
 # One pass over the training sentences: (corpus, vocabulary, lower-cased) -> how many positions, as

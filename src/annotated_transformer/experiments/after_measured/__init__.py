@@ -16,11 +16,12 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.benchmark.products import multiply_adds
 from annotated_transformer.cli import parse_command
 from annotated_transformer.cli.train_run import configure
 from annotated_transformer.data import EncodedSplit, make_batch
 from annotated_transformer.evidence.ablation.plan import BASE, load_plan
-from annotated_transformer.experiments.measurements import kept_for_backward, multiply_adds
+from annotated_transformer.experiments.measurements import kept_for_backward
 from annotated_transformer.experiments.records import read_record, write_record
 from annotated_transformer.experiments.seeding import seeded
 from annotated_transformer.training.run_directory import RunConfig

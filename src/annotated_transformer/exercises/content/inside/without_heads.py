@@ -78,7 +78,8 @@ WITHOUT_HEADS = Exercise(
         "`heads` holds what each head of multi-head attention found, before they are concatenated. "
         "Return Concat(head_0, ..., head_h-1) W^O with the heads named in `removed`, counted from "
         "0, saying nothing: each gives a vector of zeros, all others what they gave before. W^O is "
-        "used as `x @ w_o`, head 0 at the left. `removed` may be empty and may name all heads."
+        "used as `x @ w_o`, head 0 at the left. `removed` may be empty and may name all heads. The "
+        "result has the dtype of `heads`."
     ),
     objective="Take a head out of a trained model, and nothing else.",
     prerequisite="multihead.merge_heads",
