@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
+from annotated_transformer.benchmark.counting import FORWARD_AND_BACKWARD
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import WorkError
 from annotated_transformer.evidence.ledger.curve import draw_points
 from annotated_transformer.evidence.ledger.operations import (
-    FORWARD_AND_BACKWARD,
     ONE_PASS,
     multiply_adds_of,
     training_operations,
