@@ -38,8 +38,9 @@ Transformer-Tiny has 41.02 (Wu and others, 2021, "Good for Misconceived Reasons"
 """
 
 START = """\
-**Where to begin.** `bash recipes/multi30k_tiny_cpu.sh` is recipe 1 below. One pass of its model
-through the pairs is {one_pass:.4f} · 10¹⁵ operations, twice that with R-Drop.
+**Where to begin.** `bash recipes/multi30k_tiny_cpu.sh` is the recipe with R-Drop, post-norm and 84
+epochs. One pass of its model through the pairs is {one_pass:.4f} · 10¹⁵ operations, twice that with
+R-Drop.
 """
 
 RULES = f"""\
