@@ -203,10 +203,8 @@ def mend_book(app: Sphinx, exception: Exception | None) -> None:
                 if name in pages:
                     lead_inside(pages[name], name, ids)
                     content = f"{HEAD}{pages[name].html}\n".encode()
-                elif name in (
-                    "nav.xhtml",
-                    "toc.ncx",
-                ):  # whose links go by way of the first page's folder
+                elif name in ("nav.xhtml", "toc.ncx"):
+                    # Their links go by way of the first page's folder.
                     content = content.replace(b"book/../", b"")
                 elif name == "content.opf":
                     content = in_step(content.decode("utf-8"), pages, order).encode("utf-8")

@@ -386,7 +386,7 @@ def test_the_picture_marks_the_score_in_print_also_where_no_run_reaches_it() -> 
         | {"training": TrainingConfig(steps=30).to_dict()},
     )
     page = make_run_page(low)
-    (mark,) = re.findall(r'class="validation" x1="([0-9.]+)"', page[: page.index("</svg>")])
+    (mark,) = re.findall(r'class="goal" x1="([0-9.]+)"', page[: page.index("</svg>")])
     (dot, _) = re.findall(r'cx="([0-9.]+)"', page[: page.index("</svg>")])
     assert float(dot) < float(mark) <= 420
     assert "The broken line is 41.02" in page

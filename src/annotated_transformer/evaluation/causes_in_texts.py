@@ -63,6 +63,16 @@ class Texts:
         """Cased BLEU."""
         return cased_bleu(self.hypotheses, self.references).value
 
+    @cached_property
+    def words(self) -> tuple[list[list[str]], list[list[str]]]:
+        """Of each translation and of each reference, as sacreBLEU cuts them."""
+        return [*map(words_13a, self.hypotheses)], [*map(words_13a, self.references)]
+
+    @cached_property
+    def counts(self) -> Array:
+        """What each translation has in common with its reference (`count_corpus`)."""
+        return count_corpus(*self.words)
+
     def lines(self, wanted: Sequence[int]) -> "Texts":
         """Some of the lines."""
         ours, theirs, sources = (
@@ -157,11 +167,10 @@ def shifted_references(texts: Texts) -> Cause | None:
 
     A line that one file lacks shifts all lines behind it, up to one that the other file lacks.
     """
-    ours, theirs = ([*map(words_13a, side)] for side in (texts.hypotheses, texts.references))
-    straight = count_corpus(ours, theirs)  # (lines, columns)
+    ours, theirs = texts.words
     found = (
-        off_by_one(straight, count_corpus(ours[:-1], theirs[1:]), "next"),
-        off_by_one(straight, count_corpus(ours[1:], theirs[:-1]), "previous"),
+        off_by_one(texts.counts, count_corpus(ours[:-1], theirs[1:]), "next"),
+        off_by_one(texts.counts, count_corpus(ours[1:], theirs[:-1]), "previous"),
     )
     return max(filter(None, found), key=lambda cause: cause.gain or 0, default=None)
 
@@ -203,8 +212,7 @@ def bleu_of_rows(rows: Array) -> float:
 
 def length(texts: Texts) -> Cause | None:
     """The brevity penalty; of translations that are too long, only how long they are."""
-    ours, theirs = ([*map(words_13a, side)] for side in (texts.hypotheses, texts.references))
-    written, expected = map(float, count_corpus(ours, theirs).sum(0)[:2])
+    written, expected = map(float, texts.counts.sum(0)[:2])
     if not written or not expected:
         return None
     found = f"Translations have {written / expected:.3f} tokens for each token of the references"

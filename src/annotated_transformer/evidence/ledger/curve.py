@@ -40,11 +40,8 @@ def draw_curve(lines: Sequence[Line], x_label: str, y_label: str, description: s
     points = [point for line in lines for point in line.points]
     if not points:
         raise ValueError("There is nothing to draw: no line has a point.")
-    x_ticks = round_ticks(0.0, max(x for x, _ in points))
-    y_ticks = round_ticks(min(y for _, y in points), max(y for _, y in points))
-
-    place_x, place_y = _scales(x_ticks, y_ticks)
-    parts = [_opening(HEIGHT, description), *_axes(x_ticks, y_ticks, x_label, y_label)]
+    place_x, place_y, frame = _frame(points, x_label, y_label)
+    parts = [_opening(HEIGHT, description), *frame]
     for line in lines:
         path = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in thin_out(line.points))
         parts.append(f'<polyline class="{line.kind}" points="{path}"/>')
@@ -57,15 +54,12 @@ def draw_points(
     points: Sequence[tuple[float, float]], goal: float, x_label: str, y_label: str, description: str
 ) -> str:
     """Points with their numbers beside them, 1 for the first, and a line at the goal, as SVG."""
-    ys = [goal, *(y for _, y in points)]
-    x_ticks = round_ticks(0.0, max(x for x, _ in points))
-    y_ticks = round_ticks(min(ys), max(ys))
-    place_x, place_y = _scales(x_ticks, y_ticks)
+    place_x, place_y, frame = _frame([*points, (0.0, goal)], x_label, y_label)
     at = f"{place_y(goal):.1f}"
     parts = [
         _opening(HEIGHT, description),
-        *_axes(x_ticks, y_ticks, x_label, y_label),
-        f'<line class="validation" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>',
+        *frame,
+        f'<line class="goal" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>',
     ]
     for number, (x, y) in enumerate(points, 1):
         parts += [
@@ -78,8 +72,12 @@ def draw_points(
 Scale = Callable[[float], float]
 
 
-def _scales(x_ticks: Sequence[float], y_ticks: Sequence[float]) -> tuple[Scale, Scale]:
-    """Where a value of either axis lies in the drawing."""
+def _frame(
+    points: Sequence[tuple[float, float]], x_label: str, y_label: str
+) -> tuple[Scale, Scale, list[str]]:
+    """Where a value of either axis lies, and grid, figures and names of both axes."""
+    x_ticks = round_ticks(0.0, max(x for x, _ in points))
+    y_ticks = round_ticks(min(y for _, y in points), max(y for _, y in points))
 
     def place_x(x: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * (x - x_ticks[0]) / (x_ticks[-1] - x_ticks[0])
@@ -88,14 +86,6 @@ def _scales(x_ticks: Sequence[float], y_ticks: Sequence[float]) -> tuple[Scale, 
         share = (y - y_ticks[0]) / (y_ticks[-1] - y_ticks[0])
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share
 
-    return place_x, place_y
-
-
-def _axes(
-    x_ticks: Sequence[float], y_ticks: Sequence[float], x_label: str, y_label: str
-) -> list[str]:
-    """Grid, figures and names of both axes."""
-    place_x, place_y = _scales(x_ticks, y_ticks)
     parts = []
     for y in y_ticks:
         at = place_y(y)
@@ -109,11 +99,11 @@ def _axes(
         for x in x_ticks
     ]
     middle = f"{(LEFT + WIDTH - RIGHT) / 2:.0f}"
-    return [
-        *parts,
+    parts += [
         f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text>',
         f'<text x="4" y="{TOP - 14}">{escape(y_label)}</text>',
     ]
+    return place_x, place_y, parts
 
 
 @dataclass(frozen=True)
@@ -150,7 +140,7 @@ def draw_dots(
         parts.append(f'<text x="{at}" y="{bottom + 17}" text-anchor="middle">{tick:g}</text>')
     if goal is not None:
         at = f"{place(goal):.1f}"
-        parts.append(f'<line class="validation" x1="{at}" x2="{at}" y1="4" y2="{bottom}"/>')
+        parts.append(f'<line class="goal" x1="{at}" x2="{at}" y1="4" y2="{bottom}"/>')
     for number, row in enumerate(rows):
         y = 8 + ROW * number
         parts.append(f'<text class="row" x="8" y="{y + 10}">{escape(row.name)}</text>')

@@ -6,6 +6,7 @@ figure is the same on every machine. It is that of `benchmark.counting`, for mod
 too.
 """
 
+from dataclasses import astuple
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 
 from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import config_from_dict
-from annotated_transformer.benchmark.counting import FORWARD_AND_BACKWARD, Sizes
+from annotated_transformer.benchmark.counting import FORWARD_AND_BACKWARD, Sizes, sizes_of
 from annotated_transformer.benchmark.products import multiply_adds
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import WorkError
@@ -52,7 +53,12 @@ def training_operations(run: RecordedRun) -> float:
     lines = run.events("train")
     tokens = sum(line["tokens"] for line in lines) * run.cost["steps"] / lines[-1]["step"]
     passes = tokens / (sizes.source + sizes.target) * (2 if training.r_drop else 1)
-    return passes * FORWARD_AND_BACKWARD * 2 * multiply_adds_of(config, sizes)
+    return passes * operations_of_a_pass(config, sizes)
+
+
+def operations_of_a_pass(config: TransformerConfig, sizes: Sizes) -> float:
+    """Forward and backward, each sentence once. Raises as `multiply_adds_of`."""
+    return FORWARD_AND_BACKWARD * 2 * multiply_adds_of(config, sizes)
 
 
 @cache
@@ -77,15 +83,8 @@ def multiply_adds_of(config: TransformerConfig, sizes: Sizes) -> float:
         ],
         float,
     )
-    terms = np.array([(s, t, s * s, t * t, s * t) for s, t in LENGTHS], float)
+    terms = np.array([astuple(sizes_of([lengths])) for lengths in LENGTHS], float)
     each, *_ = np.linalg.lstsq(terms, counts, rcond=None)
     if not np.allclose(terms @ each, counts, rtol=1e-6):
         raise WorkError(f"the operations of {config} do not follow from the lengths alone")
-    of_pass = (
-        sizes.source,
-        sizes.target,
-        sizes.source_pairs,
-        sizes.target_pairs,
-        sizes.cross_pairs,
-    )
-    return float(each @ np.array(of_pass, float))
+    return float(each @ np.array(astuple(sizes), float))
