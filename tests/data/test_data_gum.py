@@ -98,7 +98,7 @@ def pinned(server: Server, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     for split in ("train", "dev", "test"):
         server.files[f"GUM_{split}.ptb"] = body
         documents[split] = [
-            {"document": f"GUM_{split}", "bytes": len(body), "sha256": digest(body)}
+            {"document": f"GUM_{split}", "bytes": len(body), "sha256": digest(body), "trees": 2}
         ]
     joined = "".join(tree + "\n" for tree in one_a_line(DOCUMENT)).encode()
     facts = {
@@ -164,6 +164,11 @@ def test_the_pinned_facts() -> None:
         "train": 84,
         "dev": 12,
         "test": 12,
+    }
+    assert {split: sum(gum.document_sizes(split)) for split in facts["documents"]} == {
+        "train": 3707,
+        "dev": 438,
+        "test": 491,
     }
     genres = {
         file["document"].split("_")[1] for files in facts["documents"].values() for file in files

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from annotated_transformer.evaluation.brackets import (
     BracketCounts,
     brackets,
     count_brackets,
+    f1_of_counts,
     score_brackets,
 )
 from drawn_trees import TREES
@@ -41,6 +43,8 @@ def test_the_sum_is_evalbs() -> None:
     assert counts.recall == pytest.approx(summary["Bracketing Recall"], abs=0.005)
     assert counts.precision == pytest.approx(summary["Bracketing Precision"], abs=0.005)
     assert counts.f1 == pytest.approx(summary["Bracketing FMeasure"], abs=0.005)
+    sums = np.array([[[counts.matched, counts.gold, counts.found]]])
+    assert f1_of_counts(sums).tolist() == [[pytest.approx(counts.f1)]]
     complete = 100 * counts.complete / counts.sentences
     assert complete == pytest.approx(summary["Complete match"], abs=0.005)
     crossing = counts.crossing / counts.sentences

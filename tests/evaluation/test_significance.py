@@ -25,6 +25,7 @@ from annotated_transformer.evaluation.scoring import (
 from annotated_transformer.evaluation.significance import (
     Counted,
     bootstrap_interval,
+    in_groups,
     middle_95,
     paired_bootstrap,
     paired_randomisation,
@@ -207,6 +208,16 @@ def test_how_often_equally_good_systems_are_called_different():
 def test_a_fortieth_is_cut_off_at_either_end():
     assert middle_95(np.arange(1000.0)[::-1]) == (25.0, 974.0)
     assert middle_95(np.array([2.0])) == (2.0, 2.0)
+
+
+def test_sentences_of_a_document_are_drawn_together():
+    counted = Counted(np.arange(12.0).reshape(6, 2), lambda sums: sums[..., 0])
+    grouped = in_groups(counted, [1, 3, 2])
+    assert grouped.counts.tolist() == [[0, 1], [2 + 4 + 6, 3 + 5 + 7], [8 + 10, 9 + 11]]
+    assert grouped.score == counted.score
+    for sizes in ([1, 3], [1, 3, 2, 0]):
+        with pytest.raises(CallError, match="for 6; give as many, at least one to a group"):
+            in_groups(counted, sizes)
 
 
 def test_what_cannot_be_compared_is_a_sentence():

@@ -1,6 +1,8 @@
 """Scores of parsers as they are recorded, and silver trees that go on where they were cut off."""
 
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -9,11 +11,11 @@ import torch
 
 from annotated_transformer.data.gum import as_rows, read_splits
 from annotated_transformer.data.trees import in_brackets, parse
-from annotated_transformer.errors import CallError
+from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.experiments import parsing_measured as measured
 from annotated_transformer.experiments.parsing import silver
 from annotated_transformer.experiments.parsing.parser import Parser
-from annotated_transformer.shipped import PARSER
+from annotated_transformer.shipped import FOLDER, PARSER
 from annotated_transformer.training.run_directory import RunDirectory
 
 GUM = """\
@@ -43,14 +45,6 @@ def test_brackets_are_added_up_by_sentence_and_by_label() -> None:
     assert figures["complete"] == 33.3
 
 
-def test_a_short_sentence_has_40_words_at_most_punctuation_counted() -> None:
-    short, long = (parse(f"(ROOT (S {'(NN w) ' * n}(. .)))") for n in (39, 40))
-    wrong = parse(in_brackets(long).replace("(S", "(X"))
-    figures = measured.in_figures([(short, short), (long, wrong)])
-    assert (figures["f1"], figures["f1_short"]) == (50, 100)
-    assert measured.in_figures([(long, long)])["f1_short"] == 0  # there is none
-
-
 def test_neighbours_under_one_root() -> None:
     first, second, last = (parse(line) for line in GUM.splitlines())
     two, alone = silver.joined([first, second, last])
@@ -78,6 +72,9 @@ def test_silver_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     (folder / "train.ptb").write_text(GUM + GUM)  # the same texts, another grammar
     with pytest.raises(CallError, match="trees of other texts"):
         silver.make_silver(broken, [text], folder, jobs=1)
+    with pytest.raises(CallError, match="is not empty and nothing is overwritten"):
+        silver.make_silver(folder, [text], folder, jobs=1)
+    assert (folder / "train.ptb").read_text() == GUM + GUM
     with pytest.raises(CallError, match="is not there; expected a text file"):
         silver.make_silver(broken, [tmp_path / "none"], folder, jobs=1)
 
@@ -164,7 +161,7 @@ def test_a_run_is_recorded_as_it_ended(tmp_path: Path, searched: list[tuple[int,
         run.append_metrics({"event": "train", **line, "loss": 1.0})
         run.append_metrics({"event": "valid", **line, "perplexity": 1.0})
     found = measured.measure_run(run.path, write_trees(tmp_path / "gum"))
-    assert (found["steps"], found["processor_minutes"]) == (30, 30)
+    assert found["steps"] == 30
     assert found["validation_loss"] == 0.75
     assert {beam for beam, _ in searched} == {4}
     for scores in (found["dev"]["trees_only"], found["test"]["trees_only"], found["test"]["free"]):
@@ -202,20 +199,88 @@ def test_what_is_missing_is_said_and_the_record_stays(arguments: list[str]) -> N
     assert record.read_bytes() == before
 
 
-def test_trainings_stand_in_the_order_of_their_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    seeds = {Path("a"): 2, Path("b"): 0}
-    monkeypatch.setattr(measured, "measure_run", lambda run, _: {"seed": seeds[run]})
-    assert [run["seed"] for run in measured.measure_runs([*seeds], None)] == [0, 2]
+@pytest.fixture
+def trained(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a folder of the shipped parser's run as it might have been trained."""
+
+    def make(name: str, **training: object) -> Path:
+        run = shutil.copytree(PARSER, tmp_path / name)
+        config = json.loads((run / "config.json").read_text("utf-8"))
+        config["training"] |= training
+        config["data"]["data_dir"] = "/home/somebody/gum"
+        (run / "config.json").write_text(json.dumps(config), "utf-8")
+        return run
+
+    return make
+
+
+def test_trainings_stand_in_the_order_of_their_seeds_in_which_alone_they_differ(
+    trained: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[str] = []
+
+    def measure(run: Path, _: Path | None) -> dict[str, int]:
+        searched.append(run.name)
+        return {"seed": RunDirectory(run).read_config().training.seed}
+
+    monkeypatch.setattr(measured, "measure_run", measure)
+    two, zero, longer = trained("two", seed=2), trained("zero"), trained("longer", seed=1, epochs=9)
+    assert [run["seed"] for run in measured.measure_runs([two, zero], None)] == [0, 2]
+    searched.clear()
     with pytest.raises(CallError, match="have one seed"):
-        measured.measure_runs([Path("a"), Path("a")], None)
+        measured.measure_runs([zero, zero], None)
+    with pytest.raises(CallError, match=r"longer differs from .*zero in more than its seed"):
+        measured.measure_runs([longer, zero], None)
+    assert not searched  # it is said before the work begins
 
 
-def test_a_shipped_parser_says_nothing_of_a_machine(tmp_path: Path) -> None:
-    """The same run again; the earlier file of its weights says their origin in words."""
-    shipped = tmp_path / "parser"
-    measured.ship(PARSER, shipped)
+def test_a_run_that_does_not_say_how_it_was_trained_is_not_searched(
+    tmp_path: Path, searched: list[tuple[int, float]]
+) -> None:
+    with pytest.raises(CallError, match="does not say how it was trained"):
+        measured.measure_run(PARSER, write_trees(tmp_path / "gum"))
+    assert not searched
+
+
+def test_each_command_leaves_what_the_others_have_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = tmp_path / "__init__.py"
+    monkeypatch.setattr(measured, "__file__", str(beside))
+    monkeypatch.setattr(measured, "measure_curve", lambda _: {"3": 1.0})
+    monkeypatch.setattr(measured, "measure_runs", lambda runs, _: [{"seed": len(runs)}])
+    measured.main(["run", "gum", "a"])
+    measured.main(["curve"])
+    measured.main(["run", "half", "a", "b"])
+    measured.main(["run", "gum", "a", "b", "c"])
+    record = measured.load_record()
+    assert record["curve"] == {"3": 1.0}
+    assert record["runs"] == {"gum": [{"seed": 3}], "half": [{"seed": 2}]}
+
+
+def test_a_shipped_parser_says_nothing_of_a_machine_and_has_weights_of_16_bits(
+    trained: Callable[..., Path], tmp_path: Path
+) -> None:
+    run, shipped = RunDirectory(trained("run")), RunDirectory(tmp_path / "parser")
+    wide = {name: tensor.float() for name, tensor in run.load_model().items()}
+    run.save_model(wide, run.made_from())
+    measured.ship(run.path, shipped.path)
     for name in ("config.json", "tokenizer.json"):
-        assert (shipped / name).read_bytes() == (PARSER / name).read_bytes()
-    ours, theirs = RunDirectory(shipped), RunDirectory(PARSER)
-    assert ours.made_from() == theirs.made_from()
-    torch.testing.assert_close(ours.load_model(), theirs.load_model(), rtol=0, atol=0)
+        assert (shipped.path / name).read_bytes() == (PARSER / name).read_bytes()
+    assert shipped.made_from() == RunDirectory(PARSER).made_from()
+    weights = shipped.load_model()
+    assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
+    torch.testing.assert_close(weights, RunDirectory(PARSER).load_model(), rtol=0, atol=0)
+
+
+def test_what_cannot_be_shipped_leaves_the_parser_that_was_there(
+    trained: Callable[..., Path], tmp_path: Path
+) -> None:
+    there = shutil.copytree(PARSER, tmp_path / "there")
+    not_ended = trained("run", seed=7)
+    (not_ended / "model.safetensors").unlink()
+    for run in (not_ended, FOLDER):
+        with pytest.raises((CallError, WorkError)):
+            measured.ship(run, there)
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        assert (there / name).read_bytes() == (PARSER / name).read_bytes()

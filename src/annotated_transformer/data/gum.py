@@ -34,7 +34,7 @@ TREES, WORDS, TAGS = "tree", "words", "xx"  # forms of rows, each a "language" t
 
 @cache
 def pinned_facts() -> dict[str, Any]:
-    """Commit, address, documents of each split, checksums."""
+    """Commit, address, documents of each split with the number of their trees, checksums."""
     text = (resources.files("annotated_transformer.data") / "gum.json").read_text("utf-8")
     facts: dict[str, Any] = json.loads(text)
     return facts
@@ -58,15 +58,27 @@ def gum() -> Published:
 
 
 def join_documents(fetched: Path, made: Path) -> None:
-    """One file a split, one tree a line."""
+    """One file a split, one tree a line.
+
+    Raises:
+        WorkError: a document has not as many trees as it should.
+    """
     for split, documents in pinned_facts()["documents"].items():
-        trees = [
-            tree
-            for file in documents
-            for tree in one_a_line((fetched / f"{file['document']}.ptb").read_text("utf-8"))
-        ]
+        trees: list[str] = []
+        for file in documents:
+            found = list(one_a_line((fetched / f"{file['document']}.ptb").read_text("utf-8")))
+            if len(found) != file["trees"]:
+                raise WorkError(
+                    f"{file['document']} has {len(found)} trees, and {file['trees']} are expected"
+                )
+            trees += found
         text = "".join(tree + "\n" for tree in trees)
         (made / f"{split}.ptb").write_bytes(text.encode("utf-8"))
+
+
+def document_sizes(split: str) -> list[int]:
+    """How many trees each document of GUM's "train", "dev" or "test" has, in the split's order."""
+    return [document["trees"] for document in pinned_facts()["documents"][split]]
 
 
 def one_a_line(text: str) -> Iterator[str]:

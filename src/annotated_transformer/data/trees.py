@@ -177,8 +177,9 @@ def delinearise(
 
 
 def leaf(word: str, tag: str = ANY_TAG) -> Tree:
-    """A word under its tag; a bracket is written as treebanks do, so that it can be read again."""
-    return Tree(tag, (NAMES.get(word, word),))
+    """A word under its tag; brackets are written as treebanks do, so that it can be read again."""
+    written = NAMES.get(word, word).replace("(", NAMES["("]).replace(")", NAMES[")"])
+    return Tree(tag, (written,))
 
 
 def leaves_of(tree: Tree) -> Iterator[Tree]:

@@ -17,6 +17,9 @@ EVALB leaves such a sentence out of its sums.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
 
 from annotated_transformer.data.trees import Tree
 from annotated_transformer.errors import CallError
@@ -155,6 +158,12 @@ def _by_label(found: Iterable[Bracket]) -> Counter[str]:
 def _cross(first: int, end: int, other_first: int, other_end: int) -> bool:
     """Whether two spans overlap and neither holds the other."""
     return other_first < first < other_end < end or first < other_first < end < other_end
+
+
+def f1_of_counts(sums: NDArray[Any]) -> NDArray[Any]:
+    """F1 in percent, for resampling: sums of matched, right and found (..., 3) -> (...)."""
+    matched, gold, found = (sums[..., column] for column in range(3))
+    return 200 * matched / (gold + found)
 
 
 def score_brackets(gold: Iterable[Tree], found: Sequence[Tree | None]) -> BracketCounts:

@@ -11,7 +11,7 @@ so that two equal outputs have p = 1; sacreBLEU counts those beyond it. Resampli
 nothing of another seed of the training: that is another sample.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,27 @@ class Counted:
     def score(self) -> float:
         """Of the corpus."""
         return float(self.score_of(self.counts.sum(0)))
+
+
+def in_groups(counted: Counted, sizes: Sequence[int]) -> Counted:
+    """A row for each group of sentences that follow each other, such as those of one document.
+
+    Sentences of a document resemble each other; who draws whole documents allows for that.
+
+    Args:
+        counted: a row for each sentence.
+        sizes: how many sentences each group has, one at least.
+
+    Raises:
+        CallError: the groups have other numbers of sentences together than there are.
+    """
+    if sum(sizes) != len(counted.counts) or min(sizes) < 1:
+        raise CallError(
+            f"groups of {sum(sizes)} sentences were given for {len(counted.counts)}; give as many, "
+            "at least one to a group."
+        )
+    begins = np.cumsum([0, *sizes[:-1]])
+    return Counted(np.add.reduceat(counted.counts, begins), counted.score_of)
 
 
 @dataclass(frozen=True)

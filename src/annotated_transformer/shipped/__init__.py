@@ -1,8 +1,8 @@
-"""A small trained translator that comes with the book, for chapters that look inside a model.
+"""Two small trained models that come with the book: a translator, to look inside, and a parser.
 
-The paper's model (post-norm, tied, sinusoids) at d_model 64, with 2 layers a side and 4 heads,
-trained on the embedded grammar corpus. How it was trained and what it scores is recorded in
-results/grammar_shipped; the files beside this one are that run's own.
+The translator is the paper's model (post-norm, tied, sinusoids) at d_model 64, with 2 layers a side
+and 4 heads, trained on the embedded grammar corpus. How it was trained and what it scores is
+recorded in results/grammar_shipped; the files beside this one are that run's own.
 
 In `parser` lies the run of a parser, for chapter 14: `Parser.load(PARSER)`. It has learned from
 trees of GUM and from silver (`experiments.parsing_measured`), and its weights are kept in 16 bits.

@@ -76,6 +76,9 @@ def test_a_tree_can_be_read_again_whatever_its_words_are() -> None:
     tree = untrained("tree").parse(["the", "(", "dog", ")"])
     assert parse(in_brackets(tree)) == tree
     assert list(tree.words()) == ["the", "(", "dog", ")"]
+    tree = untrained("tree").parse(["f(x)", ":)", "["])
+    assert parse(in_brackets(tree)) == tree
+    assert list(tree.words()) == ["f-LRB-x-RRB-", ":-RRB-", "["]
 
 
 def test_it_reads_sentences_as_they_were_in_training(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ class Parser:
         alpha: float = 0.0,
         at_once: int = 32,
     ) -> list[str]:
-        """The best row of each sentence of which nothing but a tree of its words can come.
+        """Of each sentence the best row that is a tree of its words.
 
         Args:
             sentences: their words, one at least.

@@ -161,7 +161,7 @@ class Grammar:
         self.symbols = sorted(total, key=str)  # of equally good trees the order chooses
         number = {symbol: place for place, symbol in enumerate(self.symbols)}
 
-        def chance(symbol: Symbol, count: int) -> float:
+        def log_p(symbol: Symbol, count: int) -> float:
             return math.log(count / total[symbol])
 
         # Rules by their two parts, so that a pair of parts is looked at once for all its parents.
@@ -169,19 +169,19 @@ class Grammar:
         place_of = {pair: place for place, pair in enumerate(pairs)}
         self.left, self.right = np.array(pairs, dtype=np.intp).reshape(-1, 2).T  # (pairs,) each
         rows = sorted(
-            (number[symbol], place_of[number[left], number[right]], chance(symbol, count))
+            (number[symbol], place_of[number[left], number[right]], log_p(symbol, count))
             for (symbol, left, right), count in rules.items()
         )
         self.parent = np.array([row[0] for row in rows], dtype=np.intp)  # (rules,)
         self.pair = np.array([row[1] for row in rows], dtype=np.intp)  # (rules,)
-        self.chance = np.array([row[2] for row in rows], dtype=np.float32)  # (rules,)
+        self.log_p = np.array([row[2] for row in rows], dtype=np.float32)  # (rules,)
         self.parents, self.starts = np.unique(self.parent, return_index=True)
         self.of_word: dict[str, list[tuple[int, float]]] = defaultdict(list)
         rare: Counter[Symbol] = Counter()
         for (symbol, token), count in words.items():
-            self.of_word[token].append((number[symbol], chance(symbol, count)))
+            self.of_word[token].append((number[symbol], log_p(symbol, count)))
             rare[symbol] += count * token.startswith(RARE)
-        self.of_rare = [(number[tag], chance(tag, count)) for tag, count in rare.items() if count]
+        self.of_rare = [(number[tag], log_p(tag, count)) for tag, count in rare.items() if count]
         self.root = np.full(len(self.symbols), -np.inf, dtype=np.float32)
         for symbol, count in roots.items():
             self.root[number[symbol]] = math.log(count / sum(roots.values()))
@@ -199,8 +199,8 @@ class Grammar:
         lefts = np.empty((n, n + 1, len(self.left)), dtype=np.float32)
         rights = np.empty_like(lefts)
         for place, token in enumerate(tokens):
-            for symbol, chance in self.of_word.get(token) or self.of_rare:
-                chart[place, place + 1, symbol] = chance
+            for symbol, log_p in self.of_word.get(token) or self.of_rare:
+                chart[place, place + 1, symbol] = log_p
         for width in range(1, n + 1):
             for first in range(n - width + 1):
                 end = first + width
@@ -208,9 +208,9 @@ class Grammar:
                     best = lefts[first, first + 1] + rights[first + 1, end]  # (pairs,)
                     for split in range(first + 2, end):
                         np.maximum(best, lefts[first, split] + rights[split, end], out=best)
-                    chances = best[self.pair] + self.chance  # (rules,)
-                    if len(chances):
-                        chart[first, end, self.parents] = np.maximum.reduceat(chances, self.starts)
+                    log_ps = best[self.pair] + self.log_p  # (rules,)
+                    if len(log_ps):
+                        chart[first, end, self.parents] = np.maximum.reduceat(log_ps, self.starts)
                 lefts[first, end] = chart[first, end].take(self.left)
                 rights[first, end] = chart[first, end].take(self.right)
         whole = chart[0, n] + self.root  # (symbols,)
@@ -222,10 +222,10 @@ class Grammar:
         if end == first + 1:
             return Node(self.symbols[symbol])
         rules = slice(*np.searchsorted(self.parent, [symbol, symbol + 1]))
-        pair, chance = self.pair[rules], self.chance[rules]
+        pair, log_p = self.pair[rules], self.log_p[rules]
         splits = range(first + 1, end)
         left, right = self.left[pair], self.right[pair]
-        found = [chart[first, split, left] + chart[split, end, right] + chance for split in splits]
+        found = [chart[first, split, left] + chart[split, end, right] + log_p for split in splits]
         at, rule = divmod(int(np.argmax(found)), len(pair))
         return Node(
             self.symbols[symbol],

@@ -37,8 +37,8 @@ def make_silver(out: Path, texts: Sequence[Path], gum: Path, jobs: int = 1) -> d
         "sentences": how many there were; "trees": how many of them have one.
 
     Raises:
-        CallError: there is no text, one is not there, or `out` holds silver that was made of other
-            texts or trees.
+        CallError: there is no text, one is not there, or `out` holds something else, or silver that
+            was made of other texts or trees.
     """
     if not texts:
         raise CallError("no text was given; give text files, one sentence a line")
@@ -48,6 +48,8 @@ def make_silver(out: Path, texts: Sequence[Path], gum: Path, jobs: int = 1) -> d
     train = read_splits(gum)["train"][0]
     out.mkdir(parents=True, exist_ok=True)
     stamp, made_of = out / "made_of.json", _made_of(texts, gum)
+    if not stamp.is_file() and any(out.iterdir()):
+        raise CallError(f"{out} is not empty and nothing is overwritten; give another folder")
     if stamp.is_file() and stamp.read_text("utf-8") != made_of:
         raise CallError(f"{out} holds trees of other texts; give another folder")
     stamp.write_text(made_of, "utf-8")

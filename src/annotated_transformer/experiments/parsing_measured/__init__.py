@@ -9,8 +9,8 @@
     python -m annotated_transformer.experiments.parsing_measured ship RUN_DIR      into the package
 
 All but `ship` take `--data-dir`, the folder of GUM (`data get gum`). `run` puts trainings into
-`record.json` under NAME, all at once, in the order of their seeds; `silver` makes the folder OUT
-(`parsing.silver`) and says how many trees it has.
+`record.json` under NAME, all at once, in the order of their seeds, in which alone they differ;
+`silver` makes the folder OUT (`parsing.silver`) and says how many trees it has.
 
 The trainings are
 
@@ -22,18 +22,17 @@ The trainings are
 with `--epochs 30 --checkpoint-every 100` on GUM ("gum"), 45 and 60 epochs on one tree in two and
 in four ("half", "quarter", seed 0), and `--epochs 8 --checkpoint-every 150` with silver of
 newstest2012, newstest2014 and 10,000 training lines of WMT, of the captions of Multi30k and of
-Tatoeba, 27,446 sentences, 27,123 of them with a tree ("silver"; seed 0 is the parser that the
-package ships). Those were drawn before `known_words` counted each sentence once; now it is 27,439
-and 27,117. `--steps 8000 --checkpoint-every 150` is "four": GUM four times, as it stands beside
+Tatoeba, 27,439 sentences, 27,117 of them with a tree ("silver"; seed 0 is the parser that the
+package ships). `--steps 8000 --checkpoint-every 150` is "four": GUM four times, as it stands beside
 silver, from an empty text, seed 0. Without `--max-length` the joined rows would be left out. What
 was chosen, was chosen on dev.
 """
 
 import argparse
 import json
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +47,7 @@ from annotated_transformer.evaluation.brackets import (
     BracketCounts,
     brackets,
     count_brackets,
+    score_brackets,
 )
 from annotated_transformer.experiments.parsing.parser import Parser
 from annotated_transformer.experiments.parsing.rivals import (
@@ -63,9 +63,9 @@ from annotated_transformer.training.run_directory import RunDirectory
 BEAM = 4
 WIDTHS = ((1, 0.0), (2, 0.0), (4, 0.0), (8, 0.0), (21, 0.3))  # beam, alpha; the last the paper's
 EVERY = (2, 4)  # of the trees one in so many, for the curve
-SHORT = 40  # words of the sentences that older papers score
 SHOWN = 12  # sentences whose trees are kept, to be shown
-OF_WORDS = range(8, 17)  # that they have
+SHOWN_LENGTHS = range(8, 17)
+RUNS = ("gum", "half", "quarter", "silver", "four")
 LABELS = ("NP", "VP", "PP", "S", "SBAR", "ADVP", "ADJP", "PRN")
 
 
@@ -79,24 +79,17 @@ def in_figures(
         sentences: whether the counts of each sentence are kept too.
 
     Returns:
-        "f1", "recall", "precision": of all, in percent; "f1_short": of sentences of up to 40 words;
-        "complete": percentage of trees that are right as a whole; "labels": label -> brackets
-        matched, right and found; if asked for, "matched" and "found": of each sentence how many
-        brackets are.
+        "f1", "recall", "precision": of all, in percent; "complete": percentage of trees that are
+        right as a whole; "labels": label -> brackets matched, right and found; if asked for,
+        "matched" and "found": of each sentence how many brackets are.
     """
     pairs = list(pairs)
     counted = [count_brackets(gold, found) for gold, found in pairs]
     total = sum(counted, BracketCounts())
-    short = [
-        counts
-        for counts, (gold, _) in zip(counted, pairs, strict=True)
-        if len(list(gold.words())) <= SHORT
-    ]
     return {
         "f1": round(total.f1, 2),
         "recall": round(total.recall, 2),
         "precision": round(total.precision, 2),
-        "f1_short": round(sum(short, BracketCounts()).f1, 2),
         "complete": round(100 * total.complete / total.sentences, 1),
         "labels": {
             label: [
@@ -118,7 +111,7 @@ def in_figures(
 
 def shown(trees: Sequence[Tree]) -> list[int]:
     """Which trees are kept to be shown: some of suitable length from all over the split."""
-    fit = [place for place, tree in enumerate(trees) if len(list(tree.words())) in OF_WORDS]
+    fit = [place for place, tree in enumerate(trees) if len(list(tree.words())) in SHOWN_LENGTHS]
     return fit[:: max(1, len(fit) // SHOWN)][:SHOWN]
 
 
@@ -135,25 +128,27 @@ def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
         "rules": [len(grammar.parent) for grammar in parser.grammars],
         "right_branching_label": label,
     }
+    by_grammar = {
+        name: parsed(parser, trees, name) for name, trees in (("dev", dev), ("test", test))
+    }
     for name, trees in (("dev", dev), ("test", test)):
         branching = [right_branching(list(leaves_of(tree)), label) for tree in trees]
-        by_grammar, kept = parsed(parser, trees, name), name == "test"
+        grammars, kept = by_grammar[name], name == "test"
         found[name] = {
             "right_branching": in_figures(zip(trees, branching, strict=True), sentences=kept)
             | {"f1_unlabelled": f1_unlabelled(trees, branching)},
-            "pcfg": in_figures(zip(trees, by_grammar, strict=True), sentences=kept)
+            "pcfg": in_figures(zip(trees, grammars, strict=True), sentences=kept)
             | {
-                "without_tree": by_grammar.count(None),
-                "f1_unlabelled": f1_unlabelled(trees, by_grammar),
+                "without_tree": grammars.count(None),
+                "f1_unlabelled": f1_unlabelled(trees, grammars),
             },
         }
-    # What is left is of test.
     found["test"]["gold"] = [len(brackets(tree)[0]) for tree in test]
     found["test"]["words"] = [len(list(tree.words())) for tree in test]
     found["shown"] = [
         {
             "gold": in_brackets(test[place]),
-            "pcfg": in_brackets(of) if (of := by_grammar[place]) else "",
+            "pcfg": in_brackets(of) if (of := by_grammar["test"][place]) else "",
         }
         for place in shown(test)
     ]
@@ -162,11 +157,8 @@ def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
 
 def f1_unlabelled(gold: Sequence[Tree], found: Sequence[Tree | None]) -> float:
     """F1 where only the words that a phrase spans have to be right."""
-    counted = (
-        count_brackets(without_labels(right), None if of is None else without_labels(of))
-        for right, of in zip(gold, found, strict=True)
-    )
-    return round(sum(counted, BracketCounts()).f1, 2)
+    spans = [None if tree is None else without_labels(tree) for tree in found]
+    return round(score_brackets(map(without_labels, gold), spans).f1, 2)
 
 
 def without_labels(tree: Tree) -> Tree:
@@ -216,6 +208,8 @@ def measure_run(run_dir: Path, data_dir: Path | None) -> dict[str, Any]:
     """A trained parser: how it was trained; dev by rows that are trees, test also by free ones."""
     parser = Parser.load(run_dir)
     lines = list(RunDirectory(run_dir).read_metrics())
+    if not any(line["event"] == "train" for line in lines):
+        raise CallError(f"{run_dir} does not say how it was trained; give the folder that trained")
     trained = [line for line in lines if line["event"] == "train"]
     _, dev, test = trees_of(data_dir)
     sentences = [list(tree.words()) for tree in test]
@@ -236,7 +230,6 @@ def measure_run(run_dir: Path, data_dir: Path | None) -> dict[str, Any]:
         "seed": RunDirectory(run_dir).read_config().training.seed,
         "steps": trained[-1]["step"],
         "validation_loss": [line for line in lines if line["event"] == "valid"][-1]["loss"],
-        "processor_minutes": round(trained[-1]["cpu_seconds"] / 60, 1),
         "dev": {"trees_only": scored(parser, on_dev, dev)},
         "test": on_test,
         "shown": [written["trees_only"][place] for place in shown(test)],
@@ -280,24 +273,42 @@ def measure_runs(run_dirs: Sequence[Path], data_dir: Path | None) -> list[dict[s
     """Each training as `measure_run`, in the order of their seeds.
 
     Raises:
-        CallError: two have one seed.
+        CallError: two have one seed, or they differ in more than that.
     """
-    found = sorted((measure_run(run, data_dir) for run in run_dirs), key=lambda run: run["seed"])
-    if len({run["seed"] for run in found}) < len(found):
+    recipes = {}
+    for run_dir in run_dirs:
+        config = RunDirectory(run_dir).read_config()
+        recipe = config.training
+        recipes[recipe.seed] = (run_dir, replace(recipe, seed=0), config.model, config.data)
+    if len(recipes) < len(run_dirs):
         raise CallError("two of these trainings have one seed; give trainings that differ in it")
-    return found
+    first, *others = (recipes[seed] for seed in sorted(recipes))
+    for other in others:
+        if other[1:] != first[1:]:
+            raise CallError(
+                f"{other[0]} differs from {first[0]} in more than its seed; give trainings of one "
+                "recipe and one folder of trees"
+            )
+    return [measure_run(recipes[seed][0], data_dir) for seed in sorted(recipes)]
 
 
 def ship(run_dir: Path, to: Path = PARSER) -> None:
-    """Put a trained parser into the package, its weights in 16 bits."""
+    """Put a trained parser into the package, its weights in 16 bits; all is read before.
+
+    Raises:
+        CallError: the run has not ended, or writes no trees.
+    """
+    Parser.load(run_dir)
     trained = RunDirectory(run_dir)
-    config = json.loads((run_dir / "config.json").read_text("utf-8"))
+    config = json.loads(trained.config_file.read_text("utf-8"))
     config["data"]["data_dir"] = None  # a folder of this machine
-    to.mkdir(exist_ok=True)
-    (to / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
-    shutil.copyfile(run_dir / "tokenizer.json", to / "tokenizer.json")
     halves = {name: tensor.half() for name, tensor in trained.load_model().items()}
-    RunDirectory(to).save_model(halves, trained.made_from())
+    made_from, tokenizer = trained.made_from(), trained.tokenizer_file.read_bytes()
+    to.mkdir(exist_ok=True)
+    shipped = RunDirectory(to)
+    shipped.config_file.write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+    shipped.tokenizer_file.write_bytes(tokenizer)
+    shipped.save_model(halves, made_from)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -309,10 +320,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("rivals", "curve"):
         actions.add_parser(name, parents=[given_data])
     run = actions.add_parser("run", parents=[given_data])
-    run.add_argument("name", help="of these trainings, which differ in their seed alone")
+    run.add_argument("name", choices=RUNS, help="of these trainings")
     run.add_argument("run_dirs", type=Path, nargs="+")
-    for name in ("widths", "ship"):
-        actions.add_parser(name, parents=[given_data]).add_argument("run_dir", type=Path)
+    for name, parents in (("widths", [given_data]), ("ship", [])):
+        actions.add_parser(name, parents=parents).add_argument("run_dir", type=Path)
     own = actions.add_parser("own_silver", parents=[given_data])
     own.add_argument("folder", type=Path, help="that `silver` has written")
     silver = actions.add_parser("silver", parents=[given_data])
