@@ -19,13 +19,14 @@ The trainings are
         --warmup 600 --decay 0.6 --max-tokens 2048 --max-length 400 --precision bf16
         --byte-dropout --threads 1 --device cpu --seed 0, 1 and 2
 
-with `--epochs 30 --checkpoint-every 100` on GUM ("gum"), 45 and 60 epochs on one tree in two and
-in four ("half", "quarter", seed 0), and `--epochs 8 --checkpoint-every 150` with silver of
+with `--epochs 30 --checkpoint-every 100` on GUM ("gum"), 45 and 60 epochs on one tree in two and in
+four ("half", "quarter", seed 0), and `--epochs 8 --checkpoint-every 150` with silver of
 newstest2012, newstest2014 and 10,000 training lines of WMT, of the captions of Multi30k and of
 Tatoeba, 27,439 sentences, 27,117 of them with a tree ("silver"; seed 0 is the parser that the
-package ships). `--steps 8000 --checkpoint-every 150` is "four": GUM four times, as it stands beside
-silver, from an empty text, seed 0. Without `--max-length` the joined rows would be left out. What
-was chosen, was chosen on dev.
+package ships). Before `known_words` counted each sentence once, three such trainings had 72.64,
+72.10 and 72.31 on test. `--steps 8000 --checkpoint-every 150` is "four": GUM four times, as it
+stands beside silver, from an empty text, seed 0. Without `--max-length` the joined rows would be
+left out. What was chosen, was chosen on dev.
 """
 
 import argparse
