@@ -129,10 +129,9 @@ def measure_rivals(data_dir: Path | None) -> dict[str, Any]:
         "rules": [len(grammar.parent) for grammar in parser.grammars],
         "right_branching_label": label,
     }
-    by_grammar = {
-        name: parsed(parser, trees, name) for name, trees in (("dev", dev), ("test", test))
-    }
-    for name, trees in (("dev", dev), ("test", test)):
+    splits = {"dev": dev, "test": test}
+    by_grammar = {name: parsed(parser, trees, name) for name, trees in splits.items()}
+    for name, trees in splits.items():
         branching = [right_branching(list(leaves_of(tree)), label) for tree in trees]
         grammars, kept = by_grammar[name], name == "test"
         found[name] = {
@@ -209,9 +208,9 @@ def measure_run(run_dir: Path, data_dir: Path | None) -> dict[str, Any]:
     """A trained parser: how it was trained; dev by rows that are trees, test also by free ones."""
     parser = Parser.load(run_dir)
     lines = list(RunDirectory(run_dir).read_metrics())
-    if not any(line["event"] == "train" for line in lines):
-        raise CallError(f"{run_dir} does not say how it was trained; give the folder that trained")
     trained = [line for line in lines if line["event"] == "train"]
+    if not trained:
+        raise CallError(f"{run_dir} does not say how it was trained; give the folder that trained")
     _, dev, test = trees_of(data_dir)
     sentences = [list(tree.words()) for tree in test]
     written = {
@@ -276,21 +275,20 @@ def measure_runs(run_dirs: Sequence[Path], data_dir: Path | None) -> list[dict[s
     Raises:
         CallError: two have one seed, or they differ in more than that.
     """
-    recipes = {}
-    for run_dir in run_dirs:
-        config = RunDirectory(run_dir).read_config()
-        recipe = config.training
-        recipes[recipe.seed] = (run_dir, replace(recipe, seed=0), config.model, config.data)
-    if len(recipes) < len(run_dirs):
+    runs = sorted(
+        ((RunDirectory(run_dir).read_config(), run_dir) for run_dir in run_dirs),
+        key=lambda run: run[0].training.seed,
+    )
+    if len({config.training.seed for config, _ in runs}) < len(runs):
         raise CallError("two of these trainings have one seed; give trainings that differ in it")
-    first, *others = (recipes[seed] for seed in sorted(recipes))
-    for other in others:
-        if other[1:] != first[1:]:
+    recipes = [replace(config, recipe=replace(config.training, seed=0)) for config, _ in runs]
+    for recipe, (_, run_dir) in zip(recipes, runs, strict=True):
+        if recipe != recipes[0]:
             raise CallError(
-                f"{other[0]} differs from {first[0]} in more than its seed; give trainings of one "
+                f"{run_dir} differs from {runs[0][1]} in more than its seed; give trainings of one "
                 "recipe and one folder of trees"
             )
-    return [measure_run(recipes[seed][0], data_dir) for seed in sorted(recipes)]
+    return [measure_run(run_dir, data_dir) for _, run_dir in runs]
 
 
 def ship(run_dir: Path, to: Path = PARSER) -> None:
