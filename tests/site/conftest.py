@@ -14,7 +14,11 @@ from site_visit import SITE, QuietHandler
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """Where a server of this test run shows the site."""
+    """Where a server of this test run shows the site.
+
+    What is to survive a reload is asked for here: Chromium 150, in the windows of a test, which
+    keep nothing on the disk, now and then forgets at a reload all that a page in a folder kept.
+    """
     handler = functools.partial(QuietHandler, directory=str(SITE))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -31,9 +31,11 @@ def press(page: Page, name: str) -> None:
 
 
 @pytest.mark.browser
-def test_a_round_with_keys_alone_survives_a_reload_and_is_kept(browser: Browser) -> None:
+def test_a_round_with_keys_alone_survives_a_reload_and_is_kept(
+    browser: Browser, address: str
+) -> None:
     drawn = rounds.draw("amber-1", 5)
-    visit = open_page(browser, (BOOK / "mock_interview.html").as_uri(), 390, "dark")
+    visit = open_page(browser, f"{address}/book/mock_interview.html", 390, "dark")
     page = visit.page
     try:
         begin(page, "amber-1")
@@ -91,8 +93,10 @@ def test_a_round_with_keys_alone_survives_a_reload_and_is_kept(browser: Browser)
 
 
 @pytest.mark.browser
-def test_what_is_kept_of_a_round_and_makes_no_sense_is_no_trap(browser: Browser) -> None:
-    visit = open_page(browser, (BOOK / "mock_interview.html").as_uri())
+def test_what_is_kept_of_a_round_and_makes_no_sense_is_no_trap(
+    browser: Browser, address: str
+) -> None:
+    visit = open_page(browser, f"{address}/book/mock_interview.html")
     page = visit.page
     try:
         for kept in (
@@ -178,9 +182,9 @@ def test_the_blank_drawing_is_filled(browser: Browser) -> None:
 
 
 @pytest.mark.browser
-def test_a_number_is_checked_and_counts_for_the_skill(browser: Browser) -> None:
+def test_a_number_is_checked_and_counts_for_the_skill(browser: Browser, address: str) -> None:
     problem = sheets.problems()["bottleneck"]
-    visit = open_page(browser, (BOOK / "practice.html").as_uri(), 390)
+    visit = open_page(browser, f"{address}/book/practice.html", 390)
     page = visit.page
     try:
         form = page.locator(f"#{problem.id} .problem-check")
@@ -192,10 +196,7 @@ def test_a_number_is_checked_and_counts_for_the_skill(browser: Browser) -> None:
         own = page.evaluate(KEPT)[f"{rounds.PREFIX}problem.{problem.id}"]
         assert (own["attempts"], bool(own["solved"])) == (2, True)
         skill = "[data-skill]"
-        page.goto((BOOK / "self_assessment.html").as_uri())
-        # What another page of a folder kept arrives here a moment later.
-        page.wait_for_function(f"name => {KEPT}[name]", arg=f"{rounds.PREFIX}problem.{problem.id}")
-        page.reload()
+        page.goto(f"{address}/book/self_assessment.html")
         section = page.locator(f"#{problem.skill}{skill}")
         told: dict[str, Any] = json.loads(str(section.get_attribute("data-skill")))
         level = section.locator(".skill-level")

@@ -69,15 +69,14 @@ def check(page: Page, place: Locator) -> str:
 
 
 @pytest.fixture
-def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    """A page on a phone, from the folder, with its folds open."""
-    visit = open_page(browser, (SITE / request.param).as_uri(), 390, "dark")
+def visit(browser: Browser) -> Iterator[Visit]:
+    """The later chapter on a phone, from the folder, with its folds open."""
+    visit = open_page(browser, (SITE / LATER).as_uri(), 390, "dark")
     yield visit
     visit.page.context.close()
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("visit", [LATER], indirect=True)
 def test_an_exercise_with_keys_alone(visit: Visit) -> None:
     page, place = visit.page, exercise(visit.page)
     place.locator(".solve-offer button").focus()
@@ -120,20 +119,24 @@ def test_an_exercise_with_keys_alone(visit: Visit) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("visit", [CHAPTER], indirect=True)
-def test_what_was_written_is_there_again(visit: Visit) -> None:
-    page, place = visit.page, exercise(visit.page)
-    place.locator(".solve-offer button").click()
-    write(page, place, "half a thou")
-    page.reload()
-    expect(place.locator(".cm-content")).to_have_text("half a thou")
-    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
-    place.get_by_role("button", name="Start again").click()
-    expect(place.locator(".cm-content")).to_contain_text("def causal_mask(n):")
-    place.get_by_role("button", name="Undo").click()
-    expect(place.locator(".cm-content")).to_have_text("half a thou")
-    page.keyboard.press("Control+Z")
-    expect(place.locator(".cm-content")).to_contain_text("def causal_mask(n):")
+def test_what_was_written_is_there_again(browser: Browser, address: str) -> None:
+    page = open_page(browser, f"{address}/{CHAPTER}", 390).page
+    place = exercise(page)
+    try:
+        place.locator(".solve-offer button").click()
+        write(page, place, "half a thou")
+        page.reload()
+        expect(place.locator(".cm-content")).to_have_text("half a thou")
+        folds = "document.querySelectorAll('details').forEach(fold => { fold.open = true })"
+        page.evaluate(folds)
+        place.get_by_role("button", name="Start again").click()
+        expect(place.locator(".cm-content")).to_contain_text("def causal_mask(n):")
+        place.get_by_role("button", name="Undo").click()
+        expect(place.locator(".cm-content")).to_have_text("half a thou")
+        page.keyboard.press("Control+Z")
+        expect(place.locator(".cm-content")).to_contain_text("def causal_mask(n):")
+    finally:
+        page.context.close()
 
 
 @pytest.mark.browser
@@ -163,7 +166,6 @@ def test_python_is_loaded_at_the_first_check_and_is_as_large_as_is_said(
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("visit", [LATER], indirect=True)
 def test_what_ends_python_costs_the_reader_some_seconds(visit: Visit) -> None:
     page, place = visit.page, exercise(visit.page)
     place.locator(".solve-offer button").click()
@@ -192,7 +194,6 @@ def test_what_ends_python_costs_the_reader_some_seconds(visit: Visit) -> None:
 
 @pytest.mark.browser
 @pytest.mark.slow  # Python starts three times: half a minute
-@pytest.mark.parametrize("visit", [LATER], indirect=True)
 def test_an_answer_that_replaces_modules_spoils_no_other(visit: Visit) -> None:
     page, place = visit.page, exercise(visit.page)
     place.locator(".solve-offer button").click()
@@ -205,7 +206,6 @@ def test_an_answer_that_replaces_modules_spoils_no_other(visit: Visit) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("visit", [LATER], indirect=True)
 def test_what_the_page_lacks_is_said_and_is_no_attempt(visit: Visit) -> None:
     page, place = visit.page, exercise(visit.page)
     place.locator(".solve-offer button").click()
