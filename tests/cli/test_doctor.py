@@ -42,6 +42,26 @@ def test_the_memory_of_training_is_16_bytes_a_parameter():
 CPU = torch.device("cpu")
 
 
+@pytest.mark.parametrize(
+    ("instructions", "fp32", "bf16", "chosen"),
+    [
+        (True, 160e9, 85e9, "fp32"),  # Intel without its matrix units
+        (True, 90e9, 177e9, "bf16"),  # AMD
+        (True, 160e9, 170e9, "fp32"),  # the rest of a step is slower in bf16
+        (False, 90e9, 177e9, "fp32"),
+    ],
+)
+def test_bf16_is_the_default_where_its_products_are_faster(
+    monkeypatch, instructions, fp32, bf16, chosen
+):
+    rates = {"fp32": fp32, "bf16": bf16}
+    monkeypatch.setattr(devices, "has_bf16", lambda device: instructions)
+    monkeypatch.setattr(devices, "matrix_rate", lambda device, precision, size: rates[precision])
+    monkeypatch.setattr(devices, "bf16_pays", devices.bf16_pays.__wrapped__)  # nothing remembered
+    assert devices.choose_precision(None, CPU) == chosen
+    assert devices.choose_precision("bf16", CPU) == "bf16"
+
+
 @pytest.mark.parametrize("name", devices.CGROUP_LIMITS)
 def test_a_containers_limit_decides_what_fits(tmp_path, monkeypatch, name):
     monkeypatch.setattr(devices, "CGROUP", tmp_path)

@@ -1,9 +1,11 @@
 """What a machine offers: device, precision, memory, speed."""
 
+import functools
 import os
 import platform
 import time
 from pathlib import Path
+from typing import get_args
 
 import torch
 
@@ -13,6 +15,8 @@ from annotated_transformer.training.settings import Precision
 
 BYTES_A_PARAMETER = 16  # weight, gradient, two moments of Adam, in float32
 RATE_SIZE = 2048  # rows and columns of the matrices whose product shows the speed
+QUICK_SIZE = 512  # of those that only decide between two precisions: milliseconds
+PAYS_FROM = 1.2  # bf16 must multiply this much faster, because all but products is slower in it
 COPY_BYTES = 256 * 2**20  # far more than caches hold
 CPU_INFO = Path("/proc/cpuinfo")
 CGROUP = Path("/sys/fs/cgroup")
@@ -48,7 +52,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def has_bf16(device: torch.device) -> bool:
-    """Whether the hardware multiplies bfloat16 matrices faster than float32 ones."""
+    """Whether the hardware has instructions for products of bfloat16 matrices."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device.type == "cpu":
@@ -56,6 +60,19 @@ def has_bf16(device: torch.device) -> bool:
         questions = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
         return any(getattr(torch.cpu, name, lambda: False)() for name in questions)
     return False
+
+
+@functools.cache
+def bf16_pays(device: torch.device) -> bool:
+    """Whether a training is faster in bfloat16: on a CPU it is measured, once in a process.
+
+    An instruction alone does not tell. AMD's and matrix units (AMX) double the speed of products or
+    better; an Intel processor whose matrix units are switched off halves it.
+    """
+    if not has_bf16(device) or device.type != "cpu":
+        return has_bf16(device)
+    fp32, bf16 = (matrix_rate(device, one, QUICK_SIZE) for one in get_args(Precision))
+    return bf16 > PAYS_FROM * fp32
 
 
 def memory_of(device: torch.device) -> int | None:
@@ -82,10 +99,15 @@ def processor_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def matrix_rate(device: torch.device, precision: Precision) -> float:
-    """Operations a second of one large matrix product: the best of three, after one to warm up."""
+def matrix_rate(device: torch.device, precision: Precision, size: int = RATE_SIZE) -> float:
+    """Operations a second of one large matrix product: the best of three, after one to warm up.
+
+    Args:
+        size: rows and columns of both matrices on a CPU; a GPU gets four times as many, so that
+            its launch does not count.
+    """
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    size = RATE_SIZE if device.type == "cpu" else 4 * RATE_SIZE  # a GPU's launch must not count
+    size = size if device.type == "cpu" else 4 * size
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in "ab")
     seconds = []
     for _ in range(4):
@@ -134,13 +156,13 @@ def refuse_what_cannot_fit(model: TransformerConfig, device: torch.device) -> No
 
 
 def choose_precision(name: str | None, device: torch.device) -> Precision:
-    """ "fp32" or "bf16" as asked; by default bf16 where the hardware has it.
+    """ "fp32" or "bf16" as asked; by default bf16 where it pays (`bf16_pays`).
 
     Raises:
         CallError: if the name is unknown.
     """
     if name is None:
-        return "bf16" if has_bf16(device) else "fp32"
+        return "bf16" if bf16_pays(device) else "fp32"
     if name not in ("fp32", "bf16"):
         raise CallError(f"The precision {name!r} is not known: fp32 or bf16 is expected.")
     return "bf16" if name == "bf16" else "fp32"
