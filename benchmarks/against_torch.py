@@ -14,8 +14,8 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from annotated_transformer.decoding import top_k
 from annotated_transformer.fast.byte_dropout import ByteDropout
+from annotated_transformer.fast.top_k import top_k
 
 
 def ratios(theirs: Callable[[], object], ours: Callable[[], object], repeats: int) -> str:

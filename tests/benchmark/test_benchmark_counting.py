@@ -20,7 +20,8 @@ from annotated_transformer.benchmark.rungs import plain_attend
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import EncodedSplit, make_batch
 from annotated_transformer.experiments.measurements import kept_for_backward
-from annotated_transformer.training.label_smoothing import LOSS_CHUNK, label_smoothing_loss
+from annotated_transformer.fast.projected_loss import LOSS_CHUNK
+from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.training.step import Part, add_gradients
 from annotated_transformer.transformer import Transformer

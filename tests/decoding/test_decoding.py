@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -16,7 +16,6 @@ from annotated_transformer.decoding import (
     greedy_decode,
     length_penalty,
     search,
-    top_k,
 )
 from annotated_transformer.decoding.beam import FREE, extensions
 from annotated_transformer.decoding.beam_steps import SearchStep
@@ -348,20 +347,6 @@ def test_length_penalty_counts_eos_but_not_bos():
 def test_settings_without_meaning_are_refused(wrong):
     with pytest.raises(ValueError, match="must be at least 1 and alpha from 0 to 100"):
         beam_search(toy_model(), some_sources(), **wrong)
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=seeds, rows=st.integers(1, 4), n=st.integers(1, 1500), k=st.integers(1, 5))
-@example(seed=0, rows=400, n=641, k=1)  # one column is left over, and often the largest
-@example(seed=0, rows=400, n=700, k=2)
-def test_top_k_equals_torch(seed, rows, n, k):
-    k = min(k, n)
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.stack([torch.randperm(n, generator=generator) for _ in range(rows)]).double()
-    values, columns = top_k(x, k)
-    expected = x.topk(k)
-    assert torch.equal(values, expected.values)
-    assert torch.equal(columns, expected.indices)
 
 
 # With a model

@@ -16,6 +16,7 @@ from annotated_transformer.data import EncodedSplit, make_batch
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.likelihood import teacher_forced
 from annotated_transformer.fast.attach import use_fast_paths
+from annotated_transformer.fast.projected_loss import GPU_CHUNK, loss_chunk
 from annotated_transformer.fast.shared_rows import (
     RowShape,
     SharedRowBatch,
@@ -27,7 +28,6 @@ from annotated_transformer.fast.shared_rows import (
 )
 from annotated_transformer.training import RunDirectory, TrainingConfig
 from annotated_transformer.training.departures import training_departures
-from annotated_transformer.training.label_smoothing import GPU_CHUNK, loss_chunk
 from annotated_transformer.training.loading import Loader
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.run_directory import RunConfig

@@ -15,9 +15,9 @@ from annotated_transformer.cli import build_parser
 from annotated_transformer.cli.doctor_run import CPU_RUN
 from annotated_transformer.cli.train_run import MODEL_OPTIONS, TRAINING_OPTIONS
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.fast.projected_loss import loss_chunk
 from annotated_transformer.training import TrainingConfig
 from annotated_transformer.training.departures import training_departures
-from annotated_transformer.training.label_smoothing import loss_chunk
 from sampling import one_in
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,8 +18,9 @@ from annotated_transformer.benchmark.counting import (
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import Batch, EncodedSplit, make_batch
 from annotated_transformer.errors import CallError
+from annotated_transformer.fast.projected_loss import loss_chunk
 from annotated_transformer.training.gradients import StepGradients
-from annotated_transformer.training.label_smoothing import label_smoothing_loss, loss_chunk
+from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.training.planning import PlanRule
 from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.settings import TrainingConfig

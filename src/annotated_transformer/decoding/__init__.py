@@ -14,7 +14,6 @@ from annotated_transformer.decoding.beam import (
     Pool,
     length_penalty,
     search,
-    top_k,
 )
 from annotated_transformer.decoding.decode import (
     NO_NUMBER,
@@ -34,5 +33,4 @@ __all__ = [
     "length_penalty",
     "one_by_one",
     "search",
-    "top_k",
 ]

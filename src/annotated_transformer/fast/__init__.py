@@ -1,4 +1,4 @@
-"""What makes training fast; the paper's modules know none of it.
+"""What makes training and search fast; the paper's modules know none of it.
 
 Given to a model from outside:
 
@@ -9,6 +9,11 @@ Given to a model from outside:
     byte_dropout     dropout from random bytes: `use_byte_dropout(model)`
     compiling        torch.compile, layer by layer: `compile_layers(model, ...)`
     fused_relu       on a GPU, the first half of the feed-forward network in one kernel
+
+What training and search run in place of what is written to be read:
+
+    projected_loss   label smoothing and R-Drop with the projection taken in, part by part
+    top_k            the best tokens of a vocabulary
 
 Chosen by training, whose settings name them:
 

@@ -10,10 +10,7 @@ Where the paper's sections are:
 All other modules are the engine: checkpoints, resuming, several processes, devices, the journal.
 """
 
-from annotated_transformer.training.label_smoothing import (
-    label_smoothing_loss,
-    projected_label_smoothing_loss,
-)
+from annotated_transformer.training.label_smoothing import label_smoothing_loss
 from annotated_transformer.training.run_directory import (
     RunConfig,
     RunDirectory,
@@ -34,5 +31,4 @@ __all__ = [
     "label_smoothing_loss",
     "load_run",
     "noam_rate",
-    "projected_label_smoothing_loss",
 ]

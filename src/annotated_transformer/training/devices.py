@@ -99,15 +99,15 @@ def processor_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def matrix_rate(device: torch.device, precision: Precision, size: int = RATE_SIZE) -> float:
+def matrix_rate(device: torch.device, precision: Precision, size: int | None = None) -> float:
     """Operations a second of one large matrix product: the best of three, after one to warm up.
 
     Args:
-        size: rows and columns of both matrices on a CPU; a GPU gets four times as many, so that
-            its launch does not count.
+        size: rows and columns of both matrices, None for `RATE_SIZE`; a GPU gets four times as
+            many, so that its launch does not count.
     """
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    size = size if device.type == "cpu" else 4 * size
+    size = (size or RATE_SIZE) * (1 if device.type == "cpu" else 4)
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in "ab")
     seconds = []
     for _ in range(4):

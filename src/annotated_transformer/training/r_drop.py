@@ -8,7 +8,8 @@ training goes down
     1/2 (L_1 + L_2 + alpha * 1/2 (KL(p_1 || p_2) + KL(p_2 || p_1))),
 
 half of what the paper of R-Drop writes, so that alpha = 0 leaves the scale of a loss of one pass.
-A step costs twice the time, and each batch twice the memory.
+A step costs twice the time, and each batch twice the memory. Training takes the divergence and its
+gradient from `fast.projected_loss`.
 """
 
 from torch import Tensor
@@ -45,33 +46,3 @@ def disagreement(first: Tensor, second: Tensor) -> Tensor:
     """
     first_logs, second_logs = first.log_softmax(-1), second.log_softmax(-1)  # (..., V)
     return ((first_logs.exp() - second_logs.exp()) * (first_logs - second_logs)).sum(-1) / 2
-
-
-def add_disagreement(
-    probabilities: Tensor, logits: Tensor, log_sums: Tensor, weight: float
-) -> Tensor:
-    """The disagreement of pairs of rows; its gradient is added to what stands for theirs.
-
-    With g = log p_1 - log p_2 the gradient with respect to the first logits is
-    1/2 (p_1 (g - sum p_1 g) + p_1 - p_2), and for the second the same with both exchanged.
-
-    Args:
-        probabilities: (2 * pairs, V), rows 2i and 2i + 1 of one position; `weight` times the
-            gradient with respect to their logits is added in place.
-        logits: (2 * pairs, V).
-        log_sums: log of the sum of the exponentials of each row, (2 * pairs, 1).
-        weight: alpha.
-
-    Returns:
-        A scalar, `weight` times the sum of `disagreement` over the pairs.
-    """
-    first, second = probabilities[::2], probabilities[1::2]  # (pairs, V)
-    log_ratio = logits[::2] - logits[1::2] - (log_sums[::2] - log_sums[1::2])  # (pairs, V)
-    forwards = (first * log_ratio).sum(1, True)  # (pairs, 1), KL(p_1 || p_2)
-    backwards = -(second * log_ratio).sum(1, True)  # (pairs, 1), KL(p_2 || p_1)
-    difference = first - second  # (pairs, V)
-    of_first = first * (log_ratio - forwards) + difference
-    of_second = -(second * (log_ratio + backwards) + difference)
-    first.add_(of_first, alpha=weight / 2)
-    second.add_(of_second, alpha=weight / 2)
-    return weight / 2 * (forwards + backwards).sum()

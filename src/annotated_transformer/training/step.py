@@ -17,11 +17,11 @@ from annotated_transformer.data import Batch, EncodedSplit, make_batch
 from annotated_transformer.data.token_store import lengths_of
 from annotated_transformer.evaluation.likelihood import teacher_forced
 from annotated_transformer.fast.packing import can_be_packed, packed_teacher_forced
+from annotated_transformer.fast.projected_loss import projected_label_smoothing_loss
 from annotated_transformer.fast.shared_rows import (
     SharedRowBatch,
     teacher_forced_in_shared_rows,
 )
-from annotated_transformer.training.label_smoothing import projected_label_smoothing_loss
 from annotated_transformer.training.r_drop import in_pairs, twice
 from annotated_transformer.training.settings import TrainingConfig
 from annotated_transformer.transformer import Transformer

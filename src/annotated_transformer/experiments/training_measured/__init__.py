@@ -35,12 +35,12 @@ from annotated_transformer.evaluation.likelihood import split_likelihood, teache
 from annotated_transformer.evaluation.scoring import cased_bleu
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.experiments.seeding import seeded
+from annotated_transformer.fast.projected_loss import projected_label_smoothing_loss
 from annotated_transformer.masks import padding_mask
 from annotated_transformer.shipped import load_vocabulary
 from annotated_transformer.training import (
     LearningRateSchedule,
     label_smoothing_loss,
-    projected_label_smoothing_loss,
 )
 from annotated_transformer.transformer import Transformer
 
