@@ -29,6 +29,19 @@
     }
   }
 
+  // The button for light and dark goes round three modes. Newer releases of the theme ask it which
+  // one it stands for: the next.
+  function nameNextMode() {
+    const round = matchMedia("(prefers-color-scheme: dark)").matches ? ["auto", "light", "dark"] : ["auto", "dark", "light"];
+    const next = round[(round.indexOf(document.documentElement.dataset.mode) + 1) % 3];
+    for (const button of document.querySelectorAll(".theme-change-button")) button.dataset.mode = next;
+  }
+
+  // The theme takes the focus away from what was pressed; the keyboard keeps its place.
+  function keepFocus(event) {
+    if (event.detail === 0) event.target.closest(".theme-change-button")?.focus();
+  }
+
   // Where a row of a table has become a card, each figure needs the name of its column.
   function nameCells() {
     for (const table of document.querySelectorAll(".bd-article table.score-table")) {
@@ -197,7 +210,9 @@
 
   let waiting = 0;
   const later = () => { clearTimeout(waiting); waiting = setTimeout(markScrollable, 100); };
-  document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); offerSwitch(); offerLooks(); offerSolving(); openTarget(); });
+  document.addEventListener("DOMContentLoaded", () => { markColumns(); nameCells(); nameNextMode(); offerSwitch(); offerLooks(); offerSolving(); openTarget(); });
+  new MutationObserver(nameNextMode).observe(document.documentElement, { attributeFilter: ["data-mode"] });
+  document.addEventListener("click", keepFocus);
   window.addEventListener("hashchange", openTarget);
   document.addEventListener("click", (event) => { // also where the address stays the same
     if (event.target.closest('a[href^="#"]')) setTimeout(openTarget);

@@ -29,9 +29,7 @@ class Visit:
         self.page.on("request", lambda r: self.note_request(r.url, own))
         self.page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        self.page.on(
-            "response", lambda r: self.errors.append(f"{r.status} {r.url}") if not r.ok else None
-        )
+        self.page.on("response", lambda r: self.note_response(r.status, r.url))
         self.page.goto(url)
         self.settle()
 
@@ -39,6 +37,10 @@ class Visit:
         parts = urlparse(url)
         if parts.scheme not in ("data", "blob") and parts.netloc != own:
             self.elsewhere.append(url)
+
+    def note_response(self, status: int, url: str) -> None:
+        if not 200 <= status < 300 and status != 304:  # as it was: a reload asks
+            self.errors.append(f"{status} {url}")
 
     def settle(self) -> None:
         """Wait for the formulas, open every fold, walk down the page so that all is drawn."""
