@@ -20,7 +20,11 @@ from annotated_transformer.evidence.ledger.operations import (
     multiply_adds_of,
     training_operations,
 )
-from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, load_run_record
+from annotated_transformer.evidence.ledger.recorded_runs import (
+    RecordedRun,
+    load_run_record,
+    load_run_records,
+)
 from annotated_transformer.evidence.ledger.speed_page import (
     GOAL,
     PROTOCOL,
@@ -98,6 +102,14 @@ def test_what_is_not_counted_is_named(changes: dict[str, Any], words: str) -> No
     entries, left_out = entries_of([run])
     assert (entries, len(left_out)) == ([], 1)
     assert words in make_speed_page([run])
+
+
+def test_what_cannot_take_part_is_named_with_its_score_and_its_work() -> None:
+    """The trainings on a GPU, which ended early: better than the first row for less work."""
+    page = make_speed_page(load_run_records(RESULTS))
+    [left_out] = [line for line in page.splitlines() if line.startswith("Not in the table")]
+    assert "53 of 84 epochs, on an H200: nothing says that its search was chosen" in left_out
+    assert "at best 41.93 for 0.7" in left_out
 
 
 @pytest.mark.parametrize("key", ONE_PASS, ids=str)

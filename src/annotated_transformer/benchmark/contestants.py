@@ -46,7 +46,7 @@ class Entry:
         peer: which of PEERS it is; "": this package.
         settings: of this package's `TrainingConfig`, beside the precision.
         compiled: whether a peer is compiled layer by layer.
-        keeps_memory: whether the C library keeps what is freed (`training.memory`), as `train` asks
+        keeps_memory: whether the C library keeps what is freed (`fast.memory`), as `train` asks
             it to.
     """
 

@@ -44,7 +44,8 @@ def softmax_in_float32(scores: Tensor) -> Tensor:
     """softmax(scores) over the last dimension, computed in float32 at least; like scores.
 
     PyTorch's kernel for bfloat16 is slow on a CPU where a row is no multiple of 32 numbers, and
-    that for float32 where it is shorter than 16: up to ten times (benchmarks/attention.py).
+    that for float32 where it is shorter than 16: attention as a whole takes up to half of the time
+    with it (benchmarks/README.md).
     """
     n_keys = scores.size(-1)
     rows = scores.to(torch.promote_types(scores.dtype, torch.float32))

@@ -168,8 +168,8 @@ def packed_attention(own: Tensor, memory: Tensor | None, mask: PackedMask) -> Te
 class _PackedAttention(torch.autograd.Function):
     """The products in the precision of what is given, the softmax in float32 at least.
 
-    Both ways are written by hand: on a CPU and for short sentences half of the time of attention
-    would go to operations between the products that can be left out.
+    Both ways are written by hand: on a CPU and for short sentences much of the time of attention
+    would go to operations between the products, which can be left out.
     """
 
     @staticmethod

@@ -64,7 +64,7 @@ def has_bf16(device: torch.device) -> bool:
 
 @functools.cache
 def bf16_pays(device: torch.device) -> bool:
-    """Whether a training is faster in bfloat16: on a CPU it is measured, once in a process.
+    """Whether to train in bfloat16: on a CPU one product of matrices decides, once in a process.
 
     An instruction alone does not tell. AMD's and matrix units (AMX) double the speed of products or
     better; an Intel processor whose matrix units are switched off halves it.

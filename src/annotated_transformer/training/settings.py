@@ -24,7 +24,7 @@ LARGEST_OF_ANY = 10**12
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is trained. The defaults are section 5's, except the batch and the length.
+    """How a model is trained. The defaults are section 5's, except batch, length, vocabulary.
 
     Args:
         steps: optimizer steps; None if `epochs` or `minutes` decides.

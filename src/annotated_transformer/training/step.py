@@ -182,8 +182,8 @@ def batch_loss(
 def leaves_padding_out(settings: TrainingConfig, model: Transformer) -> bool:
     """Whether only real tokens go through the layers (`packing`).
 
-    In bfloat16 on a CPU, where a step is then shorter by a tenth or more on two cores, and by less
-    on one (benchmarks/README.md). In float32 nothing was gained when it was tried. On a GPU it has
+    In bfloat16 on a CPU, where a step is then shorter by about a tenth on two cores, and by less on
+    one (benchmarks/README.md). In float32 nothing was gained when it was tried. On a GPU it has
     not been measured. What is compiled wants few shapes, while every batch has another number of
     real tokens. Attention of another kind than the paper's keeps its padding.
 

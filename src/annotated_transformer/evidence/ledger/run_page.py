@@ -59,8 +59,8 @@ TATOEBA = RunPage(
 
 A model of the paper's base size, trained on one GPU from English to German on Tatoeba (165,000
 pairs of short everyday sentences): a smaller vocabulary, smaller batches and a tenth of the paper's
-steps, as the corpus asks for. Everything below comes from the record in `results/`: the
-commands, the curve, the scores, the translations with their mistakes.
+steps. Everything below comes from the record in `results/`: the commands, the curve, the scores,
+the translations with their mistakes.
 [Chapter 10](../notebooks/10_base_model.ipynb) says what makes such a run fast.
 """,
 )
@@ -145,7 +145,8 @@ def _beginning(run: RecordedRun, heading: str) -> list[str]:
     """A run's heading, how it ended if not well, its headline, and how its settings were chosen."""
     parts = [heading, ""]
     if run.status != "finished":
-        parts += [f"**This run {run.status}.** It is kept as it is.", ""]
+        was = "was " if run.status == "interrupted" else ""
+        parts += [f"**This run {was}{run.status}.** It is kept as it is.", ""]
     parts += [_headline(run), ""]
     return [*parts, run.settings_chosen, ""] if run.settings_chosen else parts
 
@@ -272,7 +273,7 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"- Training: {cost['steps']:,.0f} steps of at most "
         f"{training['max_tokens']:,} tokens a side, warm-up {training['warmup']:,} steps, "
         f"ε_ls = {training['label_smoothing']}, "
-        f"mean of the last {training['average']} checkpoints, {training['precision']}, "
+        f"mean of the last {_averaged(run)} checkpoints, {training['precision']}, "
         f"seed {run.seeds['training']}",
         f"- Departures from the paper by a named option: {departed}",
         f"- Cost of training, scoring not counted: {_processor_minutes(run)}, "
@@ -285,6 +286,12 @@ def _facts_of_run(run: RecordedRun) -> str:
         f"- Data: {_data_line(run.data)}",
     ]
     return "\n".join(lines)
+
+
+def _averaged(run: RecordedRun) -> int:
+    """How many checkpoints the weights are the mean of: a command may have made it anew."""
+    anew = re.findall(r"transformer average .*--last (\d+)", "\n".join(run.evaluation_commands))
+    return int(anew[-1]) if anew else run.configuration["training"]["average"]
 
 
 def wrap_command(command: str, width: int = 68) -> str:

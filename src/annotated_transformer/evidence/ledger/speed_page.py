@@ -65,15 +65,15 @@ RULES = f"""\
    {PIECES:,} pieces with capitals, or 5,000 without, until a pass with them is counted there.
 5. **Anybody's machine.** It must fit into two cores and 24 GB. Where it ran does not matter.
 6. **By how much.** A new record takes at least 3 % less than the last, and whoever accepts it
-   trains one seed again. Three seeds decide little: those of one recipe below lie 0.8 apart, so one
-   whose true mean is a little under {GOAL} passes now and then. Tuning costs nothing here, which is
-   not fair either.
+   trains one seed again. Three seeds decide little{{apart}}: a recipe whose true mean is
+   a little under {GOAL} passes now and then. Tuning costs nothing here, which is not fair either.
 """
 
 BELOW = """\
 Records first, then what was best on valid. The recipe with R-Drop, post-norm and 84 epochs is
-100 %. Commands, commits, curves, searches and translations stand with
-[the recorded runs](multi30k_run.md).
+100 %. Compare operations: processor time is that of the machine and of this package's code on the
+day, and differs where operations are the same. Commands, commits, curves, searches and
+translations stand with [the recorded runs](multi30k_run.md).
 """
 
 SUBMIT = """\
@@ -157,16 +157,29 @@ def entries_of(runs: Sequence[RecordedRun]) -> tuple[list[Entry], list[str]]:
 
     And what cannot take part, each with its reason.
     """
-    ours = [run for run in runs if run.data["name"] == MULTI30K.corpus and run.status == "finished"]
+    ours = [run for run in runs if run.data["name"] == MULTI30K.corpus and run.status != "failed"]
     ours.sort(key=lambda run: -(validation_bleu(run) or 0.0))
     entries, left_out = [], []
     for group in by_settings(ours):
         try:
             entries.append(entry_of(group))
         except WorkError as error:
-            left_out.append(f"{group[0].title}: {error}")
+            left_out.append(f"{group[0].title}: {error}{_best_of(group)}")
     records = sorted((one for one in entries if one.holds), key=lambda one: one.operations)
     return [*records, *(one for one in entries if not one.holds)], left_out
+
+
+def _best_of(group: Sequence[RecordedRun]) -> str:
+    """What stands beside the reason why a recipe cannot take part: its best score, and its work."""
+    all_scores = [score for run in group for score in run.scores]
+    found = [one.value for one in all_scores if (one.split, one.protocol) == (SPLIT, PROTOCOL)]
+    if not found:
+        return ""
+    try:
+        took = f" for {mean(map(training_operations, group)) / PETA:.2f} · 10¹⁵ operations"
+    except WorkError:
+        took = ""
+    return f" (at best {max(found):.2f}{took})"
 
 
 def make_speed_page(runs: Sequence[RecordedRun]) -> str:
@@ -177,12 +190,18 @@ def make_speed_page(runs: Sequence[RecordedRun]) -> str:
         parts += [_standing(entries), "", *_picture(entries)]
     tiny = TransformerConfig.preset("tiny", PIECES)
     one_pass = operations_of_a_pass(tiny, ONE_PASS[MULTI30K.corpus, PIECES, False])
-    parts += [START.format(one_pass=one_pass / PETA), RULES]
+    parts += [START.format(one_pass=one_pass / PETA), RULES.format(apart=_apart(entries))]
     if entries:
         parts += ["## What was tried", "", *_table(entries)]
     if left_out:
         parts += [f"Not in the table: {'; '.join(left_out)}.", ""]
     return "\n".join([*parts, SUBMIT]).rstrip() + "\n"
+
+
+def _apart(entries: Sequence[Entry]) -> str:
+    """How far seeds of one recipe have come apart."""
+    spread = max((max(one.scores) - min(one.scores) for one in entries), default=0.0)
+    return f", because those of one recipe below lie {spread:.1f} apart" if spread else ""
 
 
 def _standing(entries: Sequence[Entry]) -> str:

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from statistics import mean
 
 from annotated_transformer.evidence.ablation.differences import Effect
 from annotated_transformer.evidence.ablation.intervals import pooled_deviation
@@ -12,6 +13,7 @@ from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
 from annotated_transformer.evidence.ledger.run_page import GENERATED, capital, wrap_command
 from annotated_transformer.evidence.table3 import table_3_row
 
+ONE_MACHINE = 1.25  # minutes of one row that lie further apart were not taken on one machine
 READING = (
     "**How to read it.** Every row is the base with the change that it names; its expectation was "
     "written before it was run. {judged}The score is {score}, so no search had to be tuned, and no "
@@ -207,8 +209,7 @@ def _table(study: Study) -> str:
             cells += [_figure(study.perplexity(row.name), 2), _of_the_paper(row)]
         else:
             cells += [_figure(study.loss(row.name), 3)]
-        minutes = sum(outcome.minutes for outcome in outcomes) / len(outcomes)
-        cells += [_figure(minutes, 1 if mirrors_table3(plan) else 0)]
+        cells += [_minutes([one.minutes for one in outcomes], 1 if mirrors_table3(plan) else 0)]
         lines += [f"* - **{capital(row.says)}**", "", f"    *Expected:* {row.expect}"]
         if told := judged.get(row.name):
             lines += ["", f"    *Came out:* {'; '.join(told)}."]
@@ -268,6 +269,14 @@ def signed(value: float, digits: int) -> str:
 
 def _figure(value: float | None, digits: int) -> str:
     return "none" if value is None else f"{value:.{digits}f}"
+
+
+def _minutes(each: Sequence[float], digits: int) -> str:
+    """Their mean; from where to where they go, if they were not taken on one machine."""
+    low, high = min(each), max(each)
+    if high > ONE_MACHINE * low:
+        return f"{_figure(low, digits)} to {_figure(high, digits)}"
+    return _figure(mean(each), digits)
 
 
 def _of_the_paper(row: Row) -> str:
