@@ -10,6 +10,11 @@ from playwright.sync_api import Browser, BrowserContext, Page
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+# What the width of its cell asks for and what limits its height may not meet in one picture.
+SQUASHED = """[...document.querySelectorAll('article img')].filter(i => i.clientHeight > 40
+  && getComputedStyle(i).objectFit === 'fill'
+  && Math.abs(i.clientWidth * i.naturalHeight / i.clientHeight / i.naturalWidth - 1) > 0.03
+).map(i => `${i.clientWidth} × ${i.clientHeight}: ${i.alt.slice(0, 60)}`)"""
 COLOURS = ["color-contrast", "link-in-text-block"]  # what takes axe longest
 
 
@@ -96,6 +101,7 @@ def look(visit: Visit, scheme: str) -> None:
     assert page.locator("mjx-merror, [data-mjx-error]").count() == 0, "a formula is wrong"
     broken = "[...document.images].filter(i => !i.naturalWidth).map(i => i.src)"
     assert page.evaluate(broken) == [], "pictures that do not show"
+    assert page.evaluate(SQUASHED) == [], "pictures that are not as wide to their height as drawn"
     excess = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert excess <= 0, f"the page scrolls sideways by {excess} px"
 
