@@ -7,6 +7,17 @@ from typing import Any
 
 import numpy as np
 
+# Said from PyTorch 2.14 on by a subclass of the RuntimeError that 2.13 and the stand-in raise.
+BY_A_SUBCLASS = ("Negation, the `-`", "Subtraction, the `-`", "Boolean inputs not supported")
+
+
+def said(error: Exception) -> str:
+    """An error as its class and its words."""
+    name = type(error).__name__
+    if name == "NotImplementedError" and str(error).startswith(BY_A_SUBCLASS):
+        name = "RuntimeError"
+    return f"{name}: {error}"
+
 
 def inputs(torch: Any, kind: str = "float64", seed: int = 0) -> dict[str, Any]:
     """Small tensors of many shapes with the same numbers in either library."""
@@ -87,7 +98,7 @@ def outcome(code: str, torch: Any, given: dict[str, Any]) -> Any:
         try:
             return told(eval(code, {**names(torch), **given}), torch)
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
+            return said(error)
 
 
 def gradients(code: str, torch: Any) -> Any:
@@ -106,7 +117,7 @@ def gradients(code: str, torch: Any) -> Any:
         sent = torch.autograd.grad(total, leaves, allow_unused=True) if wanted else ()
         return told(list(sent), torch)
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return said(error)
 
 
 def _weights(part: Any, torch: Any) -> Any:
@@ -123,7 +134,7 @@ def after(code: str, torch: Any, given: dict[str, Any]) -> dict[str, Any]:
         try:
             exec(code, space)
         except Exception as error:
-            space["error"] = f"{type(error).__name__}: {error}"
+            space["error"] = said(error)
     return {
         name: told(value, torch)
         for name, value in space.items()

@@ -104,8 +104,8 @@ OF_TORCH = _names(
     atanh_ atleast_3d autocast_decrement_nesting autocast_increment_nesting avg_pool1d
     bartlett_window batch_norm batch_norm_backward_elemt batch_norm_backward_reduce
     batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats
-    batch_norm_update_stats bilinear binary_cross_entropy_with_logits binomial bit bits16 bits1x8
-    bits2x4 bits4x2 bits8 blackman_window bucketize can_cast ccol_indices_copy ceil_ celu celu_
+    batch_norm_update_stats bcomplex32 bilinear binary_cross_entropy_with_logits binomial bit
+    bits16 bits1x8 bits2x4 bits4x2 bits8 blackman_window bucketize can_cast ccol_indices_copy ceil_ celu celu_
     chain_matmul chalf channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse
     cholesky_solve choose_qparams_optimized clamp_ clamp_max_ clamp_min_ classes classproperty
     clear_autocast_cache clip_ col_indices_copy combinations compiled_with_cxx11_abi compiler
@@ -260,7 +260,8 @@ OF_LINALG = _names(
     """
     LinAlgError cholesky cholesky_ex common_notes cond cross eig eigh eigvals eigvalsh
     householder_product inv_ex ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex
-    lu_solve qr slogdet solve_ex solve_triangular svd svdvals tensorinv tensorsolve vander
+    lu_solve matrix_sqrth polar qr slogdet solve_ex solve_triangular svd svdvals tensorinv
+    tensorsolve vander
     """
 )
 OF_SPECIAL = _names(
