@@ -105,7 +105,8 @@ OF_TORCH = _names(
     bartlett_window batch_norm batch_norm_backward_elemt batch_norm_backward_reduce
     batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats
     batch_norm_update_stats bcomplex32 bilinear binary_cross_entropy_with_logits binomial bit
-    bits16 bits1x8 bits2x4 bits4x2 bits8 blackman_window bucketize can_cast ccol_indices_copy ceil_ celu celu_
+    bits16 bits1x8 bits2x4 bits4x2 bits8 blackman_window bucketize can_cast ccol_indices_copy
+    ceil_ celu celu_
     chain_matmul chalf channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse
     cholesky_solve choose_qparams_optimized clamp_ clamp_max_ clamp_min_ classes classproperty
     clear_autocast_cache clip_ col_indices_copy combinations compiled_with_cxx11_abi compiler
