@@ -84,7 +84,7 @@ FINDINGS = (
     Finding(
         "10_base_model",
         "The ladder: one change at a time",
-        "One change at a time, a training step on a GPU becomes nine times as short.",
+        "One change at a time, a training step on a GPU comes down to a ninth of its time.",
     ),
 )
 

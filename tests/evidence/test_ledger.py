@@ -31,6 +31,11 @@ from annotated_transformer.evidence.ledger.curve import Line, draw_curve, round_
 from annotated_transformer.evidence.ledger.facts import Fact, load_facts, scientific, table_2_value
 from annotated_transformer.evidence.ledger.filled import filled, filled_score, problems_of_filled
 from annotated_transformer.evidence.ledger.ledger_page import anchor_of, cells_of, make_ledger_page
+from annotated_transformer.evidence.ledger.page_parts import (
+    capital,
+    plain,
+    wrap_command,
+)
 from annotated_transformer.evidence.ledger.recorded_runs import (
     RecordedRun,
     RecordedScore,
@@ -45,11 +50,8 @@ from annotated_transformer.evidence.ledger.rows import Finding, Reason, Row, Tre
 from annotated_transformer.evidence.ledger.rows_experiments import all_rows
 from annotated_transformer.evidence.ledger.run_page import (
     by_settings,
-    capital,
     departures,
     make_run_page,
-    plain,
-    wrap_command,
 )
 from annotated_transformer.evidence.table3 import TABLE_3
 from annotated_transformer.training.settings import TrainingConfig

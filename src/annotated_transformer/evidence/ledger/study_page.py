@@ -9,8 +9,13 @@ from annotated_transformer.evidence.ablation.intervals import pooled_deviation
 from annotated_transformer.evidence.ablation.judgement import failures_of, judge, name_of
 from annotated_transformer.evidence.ablation.plan import BASE, Plan, Row, Task
 from annotated_transformer.evidence.ablation.study import Outcome, Study
+from annotated_transformer.evidence.ledger.page_parts import (
+    GENERATED,
+    capital,
+    list_table_head,
+    wrap_command,
+)
 from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
-from annotated_transformer.evidence.ledger.run_page import GENERATED, capital, wrap_command
 from annotated_transformer.evidence.table3 import table_3_row
 
 ONE_MACHINE = 1.25  # minutes of one row that lie further apart were not taken on one machine
@@ -193,8 +198,7 @@ def _spread(study: Study) -> str:
 
 def _table(study: Study) -> str:
     plan = study.plan
-    lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
-    lines += ["* - What is changed", *(f"  - {heading}" for heading in _headings(plan))]
+    lines = list_table_head("score-table", ["What is changed", *_headings(plan)])
     effects = {beam: study.effects(beam) for beam in (plan.beam, *plan.more_beams)}
     judged = _judged(study)
     for row in plan.rows:
@@ -323,10 +327,8 @@ def _waiting(study: Study) -> list[str]:
 
 
 def _plan_table(plan: Plan, rows: Sequence[Row]) -> str:
-    lines = ["```{list-table}", ":header-rows: 1", ":class: score-table", ""]
-    paper = mirrors_table3(plan)
-    lines += ["* - What is changed", "  - Expected"]
-    lines += ["  - The paper: perplexity; BLEU"] if paper else []
+    paper = ["The paper: perplexity; BLEU"] if mirrors_table3(plan) else []
+    lines = list_table_head("score-table", ["What is changed", "Expected", *paper])
     for row in rows:
         seeds = "" if row.seeds == 1 else f" ({row.seeds} seeds)"
         lines += [f"* - {capital(row.says)}{seeds}", f"  - {row.expect}"]
