@@ -4,7 +4,8 @@
 #   NEWEST=1             the newest releases that pyproject.toml allows, instead of the lock
 #   DATA_DIR=FOLDER      real corpora for the tests that can use them (they are skipped without)
 #   BASE=COMMIT          what `make quick` compares with
-#   RECORD=1             let the chapters say that they passed today (results/verified.json)
+#   RECORD=1             let the chapters say that they passed today (results/verified.json); with
+#                        NEWEST=1, list in results/newest.txt the versions with which all passed
 
 VENV ?= .venv
 PORT ?= 8000
@@ -110,6 +111,7 @@ quick: check
 	@$(RUN) tools/quick.py "$(BASE)" $(WORKERS) $(NBVAL)
 
 test: check test-code test-notebooks test-site
+	@$(if $(and $(NEWEST),$(RECORD)),$(RUN) -m pip freeze --exclude-editable > results/newest.txt)
 	@echo "Everything passed."
 
 test-all: check test-code-all test-notebooks test-notebooks-again test-site-all

@@ -1,4 +1,7 @@
-"""The model, data, training and exercises of the book on "Attention Is All You Need" (2017)."""
+"""The model, data, training and exercises of the book on "Attention Is All You Need" (2017).
+
+The modules beside this one are section 3 of the paper; CONTRIBUTING.md names the rooms.
+"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -94,3 +94,19 @@ def test_an_unknown_option_before_the_command_is_the_programs(capsys):
 def test_what_looks_like_an_option_and_is_none_goes_through(capsys):
     assert main(["translate", "--max", "5", "--prefix=--x", "-- hello", "--", "--bem"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk is always full here")
+@pytest.mark.parametrize("call", [["museum"], ["data", "list"], ["data", "list", "--format=json"]])
+def test_a_full_disk_is_said_in_a_sentence(call):
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "annotated_transformer.cli", *call],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert "No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr

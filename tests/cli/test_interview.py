@@ -1,6 +1,8 @@
 """`annotated-transformer interview`: a round in a terminal, asked, ticked and kept."""
 
 import io
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -112,3 +114,25 @@ def test_what_cannot_be_meant_is_refused(
         status = int(stop.code or 0)
     assert status == 2
     assert options[0] in capsys.readouterr().err
+
+
+def test_a_round_holds_its_formulas_on_a_terminal_of_any_letters(tmp_path: Path) -> None:
+    """Every question of a long round is shown and left; nothing asked for is UTF-8."""
+    environment = {
+        **os.environ,
+        "PYTHONIOENCODING": "ascii",
+        "ANNOTATED_TRANSFORMER_PROGRESS": str(tmp_path / "progress.json"),
+    }
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "annotated_transformer.cli", "interview", "--seed", "d"),
+            *("--minutes", "45", "--role", "researcher"),
+        ],
+        env=environment,
+        input=b"\n" * 2000,
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr[-500:]
+    assert b"Points by skill" in ended.stdout
+    assert "ω".encode() in ended.stdout

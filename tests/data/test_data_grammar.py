@@ -10,7 +10,6 @@ import pytest
 from annotated_transformer.data import (
     TRAVELLING_SENTENCE,
     ParallelCorpus,
-    Split,
     Vocabulary,
     generate_corpus,
     load_corpus,
@@ -18,8 +17,6 @@ from annotated_transformer.data import (
 from annotated_transformer.data.grammar import (
     PHENOMENA,
     GrammarPair,
-    accuracy_by_phenomenon,
-    explain,
     german,
     tokens,
 )
@@ -294,7 +291,7 @@ def test_the_travelling_sentence() -> None:
         ("book", "Buch"),
         (".", "."),
     }
-    assert set(explain(TRAVELLING_SENTENCE)) == {
+    assert set(TRAVELLING_SENTENCE.tags) == {
         "subject_first",
         "verb_final",
         "relative_clause",
@@ -517,17 +514,6 @@ def test_held_out_pairs_do_not_depend_on_the_size_of_training() -> None:
     assert small["test"] == smaller["test"]
     assert small["train"].source[:10] == smaller["train"].source
     assert generate_corpus(seed=1, train=50, valid=20, test=20) != small
-
-
-def test_accuracy_by_phenomenon() -> None:
-    split = Split(
-        ["a", "b", "c"], ["x", "y", "z"], None, [("modal",), ("modal", "kein"), ("kein",)]
-    )
-    assert accuracy_by_phenomenon(["x", "no", "z"], split) == {"modal": (1, 2), "kein": (1, 2)}
-    with pytest.raises(CallError, match="has no tags"):
-        accuracy_by_phenomenon(["x"], Split(["a"], ["x"]))
-    with pytest.raises(CallError, match="1 translations were given for 3"):
-        accuracy_by_phenomenon(["x"], split)
 
 
 def test_wrong_calls() -> None:

@@ -5,10 +5,12 @@ import math
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -672,3 +674,30 @@ def test_the_plan_can_be_listed(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["ablate", "--plan", "recipe", "--rows", "base", "--list", *folders]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines] == [["to", "do"]] * 5
+
+
+def test_whatever_a_training_imports_is_what_trains() -> None:
+    """In a process of its own: of the package, rooms and section 3's modules."""
+    asked = "import sys, annotated_transformer.training.trainer; print(*sys.modules)"
+    names = subprocess.run(
+        [sys.executable, "-c", asked], capture_output=True, text=True, check=True
+    ).stdout.split()
+    inside = {name.split(".")[1] for name in names if name.startswith("annotated_transformer.")}
+    rooms = {name for name in inside if (machine.PACKAGE / name).is_dir()}
+    assert rooms == set(machine.ROOMS_THAT_TRAIN)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rows": [1]}, "an object is expected, and 1 stands there"),
+        ({"rows": [{"seeds": "x"}]}, 'seeds is "x", and int is expected'),
+        ({"rows": [{"change": 7}]}, "change is 7, and dict is expected"),
+        ({"beam": "1"}, 'beam is "1", and int is expected'),
+    ],
+)
+def test_a_plan_whose_fields_are_of_another_kind_is_refused(
+    changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(WorkError, match=re.escape(words)):
+        read_plan("mine", changes)

@@ -140,34 +140,8 @@ def test_a_workbook_introduces_each_topic_once() -> None:
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_topic_ends_with_the_chapters_of_its_exercises(topic: str) -> None:
     chapters = sorted({chapter_of(e.id) for e in EXERCISES if e.id.startswith(f"{topic}.")})
-    there = [c for c in chapters if (topics.NOTEBOOKS / f"{c}.ipynb").is_file()]
-    to_come = [c for c in chapters if c not in there]
     where = topics.introduction(topic).removeprefix(f"{TOPICS[topic]}\n")
-    assert re.findall(r"\d+", where) == [str(int(c[:2])) for c in (*there, *to_come)]
-    assert where.endswith("still to come.") == bool(to_come)
-
-
-def test_a_topic_says_which_of_its_chapters_are_still_to_come(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def said() -> list[str]:
-        names = ("positional", "ablations", "beyond")
-        return [topics.introduction(topic).splitlines()[-1] for topic in names]
-
-    notebooks = tmp_path / "notebooks"
-    monkeypatch.setattr(topics, "NOTEBOOKS", notebooks)
-    assert said() == ["Chapter 4.", "Chapters 12 and 13.", "Chapters 13, 14 and 15."]  # an install
-    notebooks.mkdir()
-    assert said() == [
-        "Chapter 4, still to come.",
-        "Chapters 12 and 13, still to come.",
-        "Chapters 13, 14 and 15, still to come.",
-    ]
-    (notebooks / "13_complexity.ipynb").touch()
-    assert said()[1:] == [
-        "Chapter 13; chapter 12 still to come.",
-        "Chapter 13; chapters 14 and 15 still to come.",
-    ]
+    assert re.findall(r"\d+", where) == [str(int(chapter[:2])) for chapter in chapters]
 
 
 def test_a_workbook_is_a_valid_notebook() -> None:

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.functional import layer_norm
 
 from annotated_transformer.attention import fused_attention, scaled_dot_product_attention
 from annotated_transformer.experiments.measurements import (
-    depends_on,
     gap,
     longest_chain,
     multiply_adds,
@@ -34,28 +32,6 @@ def test_gap_takes_a_list_of_arrays_without_a_warning() -> None:
 def test_gap_repeats_nothing_to_fit() -> None:
     with pytest.raises(ValueError, match=r"shapes \(2,\) and \(1, 2\) were given"):
         gap([1.0, 2.0], [[1.0, 2.0]])
-
-
-def test_depends_on_tells_who_reads_whom() -> None:
-    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
-    outputs = torch.stack([x[0] + x[2], x[1], torch.zeros(4)])
-    assert depends_on(outputs, x).tolist() == [[1, 0, 1], [0, 1, 0], [0, 0, 0]]
-    assert not depends_on(torch.ones(2, 4), x).any()
-    assert depends_on(x.cumsum(0).sum(1), x).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
-
-
-def test_depends_on_sees_through_a_layer_normalisation() -> None:
-    """Half the features up, half down, exactly: the gradient of their sum is exactly 0."""
-    x = torch.tensor([[1.0, -1.0], [3.0, 1.0]], dtype=torch.float64, requires_grad=True)
-    normal = layer_norm(x, (2,), eps=1.0)
-    (of_sum,) = torch.autograd.grad(normal.sum(), x, retain_graph=True)
-    assert (of_sum == 0).all()
-    assert torch.equal(depends_on(normal, x), torch.eye(2, dtype=torch.bool))
-
-
-def test_depends_on_wants_inputs_that_take_gradients() -> None:
-    with pytest.raises(ValueError, match="requires_grad=True"):
-        depends_on(torch.ones(2), torch.ones(2))
 
 
 def test_multiply_adds_of_two_products() -> None:

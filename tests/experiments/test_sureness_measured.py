@@ -1,9 +1,17 @@
 """How sure and how right: bins, repetition and copying, and the record."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 
+from annotated_transformer.after.build import build_transformer
+from annotated_transformer.after.config import LaterConfig
 from annotated_transformer.data.batching import collate
+from annotated_transformer.errors import CallError
+from annotated_transformer.experiments import inside_measured
 from annotated_transformer.experiments import sureness_measured as measured
 from annotated_transformer.shipped import load_shipped
 
@@ -48,3 +56,14 @@ def test_the_record_holds_three_runs_of_each_kind() -> None:
         gaps = (torch.tensor(run["sure"]) - torch.tensor(run["right"])).abs()
         assert float((gaps * tokens).sum() / tokens.sum()) == pytest.approx(run["apart"], abs=2e-4)
         assert sum(run["tokens"]) == sum(runs[0]["tokens"])
+
+
+@pytest.mark.parametrize("asked", [measured.measure_run, inside_measured.translator_of])
+def test_a_model_of_one_stack_is_refused(
+    asked: Callable[[Path], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_stack = build_transformer(LaterConfig(20, 8, 16, 2, 1, family="decoder-only"))
+    for module in (measured, inside_measured):
+        monkeypatch.setattr(module, "load_run", lambda _: (one_stack, None, None))
+    with pytest.raises(CallError, match="is of one stack"):
+        asked(Path("runs/mine"))

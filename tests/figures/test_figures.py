@@ -97,10 +97,9 @@ def test_roles_are_told_apart_by_every_eye(vision: str, page: int) -> None:
         assert np.linalg.norm(seen[one] - seen[other]) > 12, (one, other)
 
 
-def test_every_role_has_its_own_letter_and_marker() -> None:
-    for names in (style.LETTERS, style.MARKERS):
-        assert names.keys() == style.PALETTE.keys()
-        assert len(set(names.values())) == len(names)
+def test_every_role_has_its_own_letter() -> None:
+    assert style.LETTERS.keys() == style.PALETTE.keys()
+    assert len(set(style.LETTERS.values())) == len(style.LETTERS)
 
 
 def test_an_unknown_role_names_the_known_ones() -> None:
@@ -341,6 +340,14 @@ def question(*correct: bool, feedback: str = "because") -> dict[str, Any]:
 )
 def test_symbols_are_printed_as_in_the_paper(text: str, markup: str) -> None:
     assert quiz.typeset(text) == markup
+
+
+def test_a_question_that_needs_a_fold_says_which() -> None:
+    asked = question(True, False)
+    assert "From" not in quiz.quiz_markup([asked])
+    assert "<p>1. (From the evidence.) " in quiz.quiz_markup([asked | {"lane": "evidence"}])
+    with pytest.raises(KeyError):
+        quiz.quiz_markup([asked | {"lane": "nowhere"}])
 
 
 def test_a_quiz_has_one_right_answer_and_a_word_for_each() -> None:

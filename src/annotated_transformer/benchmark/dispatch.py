@@ -1,7 +1,8 @@
 """Listening to every operation that PyTorch runs, and the bytes that are alive meanwhile.
 
 PyTorch calls such a listener a dispatch mode. It keeps it in private modules, which a release may
-rename: they are imported here and nowhere else. What public names suffice for is in `measurements`.
+rename: they are imported here and nowhere else. What public names suffice for is in
+`experiments.measurements`.
 """
 
 import weakref

@@ -144,4 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has closed it: `translate ... | head`
         sys.stderr.close()
         return 0
+    except OSError as error:  # a full disk, a folder that may not be written
+        print(f"annotated-transformer: {error}", file=sys.stderr)
+        return 1
     return status

@@ -1,13 +1,12 @@
 """`annotated-transformer data`: list the corpora, fetch one, check one."""
 
 import argparse
-import json
 import logging
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from annotated_transformer.cli.options import print_json, print_lines
 from annotated_transformer.data import CORPORA, ParallelCorpus, load_corpus
 from annotated_transformer.data.folder import write_folder
 from annotated_transformer.data.grammar.corpus import DEFAULT_SHA256, corpus_sha256
@@ -38,10 +37,9 @@ def register(parser: argparse.ArgumentParser) -> None:
 def report(arguments: argparse.Namespace, facts: dict[str, object], lines: list[str]) -> None:
     """Facts as one JSON object, or lines for people."""
     if arguments.format == "json":
-        json.dump(facts, sys.stdout, ensure_ascii=False)
-        print()
+        print_json(facts)
     else:
-        print("\n".join(lines))
+        print_lines(lines)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from annotated_transformer.cli.options import add_format, print_json
+from annotated_transformer.cli.options import add_format, print_json, print_lines
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -38,15 +38,19 @@ def run(arguments: argparse.Namespace) -> int:
             }
         )
         return 1 if complaint else 0
+    lines = []
     for title, of_the_run in (
         ("Of the run:", True),
         ("Of this package's code, whoever's code trained the run:", False),
     ):
-        print(title)
-        for check, found in answers:
-            if (check in OF_THE_RUN) == of_the_run:
-                print(f"  {found.mark:5}  {found.says}")
+        lines.append(title)
+        lines += [
+            f"  {found.mark:5}  {found.says}"
+            for check, found in answers
+            if (check in OF_THE_RUN) == of_the_run
+        ]
     if complaint:
         known = f" It is what `{complaint.bug}` shows." if complaint.bug else ""
-        print(f"Begin here: {complaint.says}.{known}")
+        lines.append(f"Begin here: {complaint.says}.{known}")
+    print_lines(lines)
     return 1 if complaint else 0

@@ -16,6 +16,7 @@ from annotated_transformer import __version__
 from annotated_transformer.cli.options import counted, print_json, print_lines
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data.multi30k import multi30k
+from annotated_transformer.data.registry import LOADERS, published_corpus
 from annotated_transformer.errors import WorkError
 from annotated_transformer.training.devices import (
     BYTES_A_PARAMETER,
@@ -126,14 +127,15 @@ def data() -> dict[str, Any]:
     Texts are checked when they are fetched, and by `data verify`; here it is enough that all are
     there.
     """
-    corpus = multi30k()
-    folder = corpus.folder
-    fetched = all((folder / name).is_file() for name in corpus.texts)
+    found = {"grammar": "embedded", "copy": "embedded"}
+    for name in LOADERS:
+        corpus = published_corpus(name)
+        texts = [corpus.folder / text for text in corpus.texts] if corpus else []
+        found[name] = "fetched" if texts and all(map(Path.is_file, texts)) else "not fetched"
+    folder = multi30k().folder
     parent = next(path for path in (folder, *folder.parents) if path.exists())
     return {
-        "grammar": "embedded",
-        "copy": "embedded",
-        "multi30k": "fetched" if fetched else "not fetched",
+        **found,
         "cache": str(folder.parent),
         "free_gb": shutil.disk_usage(parent).free / GIGA,
     }
@@ -235,7 +237,9 @@ def as_text(report: dict[str, Any]) -> list[str]:
         )
     lines += [
         f"memory     {memory}",
-        f"data       grammar and copy embedded; multi30k {corpora['multi30k']}; "
+        "data       "
+        + ", ".join(f"{name} {corpora[name]}" for name in ("grammar", "copy", *LOADERS))
+        + "; "
         f"{corpora['free_gb']:.0f} GB free in {corpora['cache']}",
         f"lock       {describe_lock(report['lock'])}",
         f"grading    walls around a notebook: {', '.join(report['grading']['walls']) or 'none'}; "

@@ -66,11 +66,16 @@ def evaluate(arguments: argparse.Namespace) -> int:
         hypotheses, search = translate_split(arguments, *trained, corpus)
         if arguments.output is not None:
             unwritten = write_lines(arguments.output, hypotheses)
-    report = report_on(arguments, corpus, hypotheses, others, trained, search)
-    if arguments.format == "json":
-        print_json(report.as_json())
-    else:
-        print_lines(report.as_text())
+    try:
+        report = report_on(arguments, corpus, hypotheses, others, trained, search)
+        if arguments.format == "json":
+            print_json(report.as_json())
+        else:
+            print_lines(report.as_text())
+    except BaseException:
+        if unwritten is not None:  # nobody else knows where they are
+            print(unwritten, file=sys.stderr)
+        raise
     if unwritten is not None:
         raise unwritten
     return 0

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from annotated_transformer.cli.options import print_lines
 from annotated_transformer.errors import CallError
 
 if TYPE_CHECKING:
@@ -110,12 +111,13 @@ def _keep(name: str, passed: bool, sunk: list[int]) -> None:
 
 
 def _say(text: str, indent: str = "") -> None:
-    print(textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent or "  "))
+    filled = textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent or "  ")
+    print_lines([filled])  # a formula's letters on any terminal
 
 
 def _ticked(text: str) -> bool:
     """Whether the answer is yes; Enter alone is no."""
-    print(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  "), end=" ")
-    while (typed := input("[y/N] ").strip().lower()) not in ("", "y", "yes", "n", "no"):
+    _say(text, "  ")
+    while (typed := input("  [y/N] ").strip().lower()) not in ("", "y", "yes", "n", "no"):
         print("  y for yes, n or Enter for no.", end=" ")
     return typed.startswith("y")

@@ -28,8 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     from annotated_transformer.museum.bugs import BUGS, CONTROLS, bug_named
 
     if arguments.bug is None:
-        for bug in (*BUGS, *CONTROLS):
-            print(f"{bug.name:26}  {bug.title}: {bug.looks}")
+        print_lines([f"{bug.name:26}  {bug.title}: {bug.looks}" for bug in (*BUGS, *CONTROLS)])
         return 0
     import torch
 

@@ -27,7 +27,6 @@ class TextFile:
         lines: how many sentences.
         bytes: size of the text, unpacked.
         sha256: of the text, unpacked.
-        windows_lines: how many lines end as Windows ends them.
         stamp: time of the last change, and size on the disk.
     """
 
@@ -35,7 +34,6 @@ class TextFile:
     lines: int
     bytes: int
     sha256: str
-    windows_lines: int
     stamp: tuple[int, int]
 
     def __iter__(self) -> Iterator[str]:
@@ -138,7 +136,7 @@ def inspect(path: Path) -> TextFile:
             windows_lines,
             lines,
         )
-    return TextFile(path, lines, size, digest.hexdigest(), windows_lines, stamp)
+    return TextFile(path, lines, size, digest.hexdigest(), stamp)
 
 
 class StoredSentences(Sequence[str]):

@@ -51,7 +51,7 @@ def sample_decode(
 
     Raises:
         ValueError: if temperature is not above 0, top_k below 1 or top_p not in (0, 1], if prefix
-            is refused (`decoding.forced_tokens`), or if max_extra leaves a sentence no token.
+            is refused (`decode.forced_tokens`), or if max_extra leaves a sentence no token.
         FloatingPointError: if the model's output is not a number.
     """
     if not 0 < temperature < math.inf:

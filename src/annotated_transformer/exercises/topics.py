@@ -1,11 +1,8 @@
 """What a workbook says around its exercises, for a reader whose chapter is not beside them."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from annotated_transformer.exercises.catalogue import chapter_of, of_topic
-
-NOTEBOOKS = Path(__file__).parents[3] / "notebooks"  # there in a clone, not in an install
 
 HOW_TO_WORK = """\
 Run the first cell. Then write your answer in place of `...` and run its cell: `check` says
@@ -98,23 +95,9 @@ in the length; and sentences as trees (section 6.3).""",
 
 
 def introduction(topic: str) -> str:
-    """The words on a topic; at their end the chapters of its exercises, and which are to come.
-
-    The chapters that are written are the notebooks of the clone. In an install, which has none,
-    nothing is said of it.
-    """
+    """The words on a topic; at their end the chapters of its exercises."""
     chapters = sorted({chapter_of(exercise_id) for exercise_id in of_topic(topic)})
-    return f"{TOPICS[topic]}\n{_where(chapters)}"
-
-
-def _where(chapters: Sequence[str]) -> str:
-    """As "Chapter 13; chapter 15 still to come."."""
-    is_install = not NOTEBOOKS.is_dir()
-    there = [c for c in chapters if is_install or (NOTEBOOKS / f"{c}.ipynb").is_file()]
-    to_come = [c for c in chapters if c not in there]
-    if not there:
-        return f"{_named(to_come)}, still to come."
-    return _named(there) + (f"; {_named(to_come).lower()} still to come." if to_come else ".")
+    return f"{TOPICS[topic]}\n{_named(chapters)}."
 
 
 def _named(chapters: Sequence[str]) -> str:

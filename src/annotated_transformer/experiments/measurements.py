@@ -35,35 +35,6 @@ def _as_float64(x: Any) -> NDArray[np.float64]:
     return np.asarray(x, dtype=np.float64)
 
 
-def depends_on(outputs: Tensor, inputs: Tensor) -> Tensor:
-    """Which outputs depend on which inputs, bool (n_out, n_in): where a gradient is not zero.
-
-    The gradient is that of a random mixture of an output's features. Of their plain sum it can
-    vanish by accident: behind a layer normalisation that sum never changes.
-
-    Args:
-        outputs: (n_out, ...), computed from the inputs.
-        inputs: (n_in, ...), a tensor that takes gradients.
-
-    Raises:
-        ValueError: the inputs take no gradients.
-    """
-    if not inputs.requires_grad:
-        raise ValueError("the inputs take no gradients: give them requires_grad=True before use")
-    seen = torch.zeros(len(outputs), len(inputs), dtype=torch.bool)
-    if not outputs.requires_grad:
-        return seen  # computed from something else altogether
-    generator = torch.Generator().manual_seed(0)
-    mixture = torch.randn(outputs.shape, generator=generator, dtype=outputs.dtype)
-    for row, output in enumerate(outputs):
-        (gradient,) = torch.autograd.grad(
-            output, inputs, mixture[row], retain_graph=True, allow_unused=True
-        )
-        if gradient is not None:  # (n_in, ...)
-            seen[row] = (gradient != 0).reshape(len(inputs), -1).any(dim=1)
-    return seen
-
-
 def longest_chain(function: Callable[..., Tensor], *inputs: Tensor) -> int:
     """How many tensor operations must wait for each other in `function(*inputs)`.
 

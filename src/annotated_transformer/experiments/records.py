@@ -29,6 +29,14 @@ def write_record(module_file: str, values: dict[str, Any]) -> None:
     write_atomically(path, lambda file: file.write_text(_as_text(record), encoding="utf-8"))
 
 
+def write_so_far(path: Path, record: dict[str, Any], whole: bool = True) -> None:
+    """Write a record to its path. What is not whole yet lies beside it, and leaves it as it was."""
+    begun = path.with_suffix(".begun.json")
+    write_atomically(begun, lambda file: file.write_text(_as_text(record), encoding="utf-8"))
+    if whole:
+        begun.replace(path)
+
+
 def _as_text(record: dict[str, Any]) -> str:
     """JSON to be read: indented, a list of numbers on one line."""
     numbers = re.compile(r"\[\s+([-\d.,e\s]+?)\s+\]")

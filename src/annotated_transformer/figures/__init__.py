@@ -47,7 +47,6 @@ from annotated_transformer.figures.quiz import show_quiz
 from annotated_transformer.figures.reach import touch_reach
 from annotated_transformer.figures.sentence_pair import draw_sentence_pair
 from annotated_transformer.figures.style import (
-    MARKERS,
     PALETTE,
     SIGNED_COLOURS,
     WEIGHT_COLOURS,
@@ -72,7 +71,6 @@ from annotated_transformer.figures.trees import show_trees
 from annotated_transformer.figures.writing import touch_writing
 
 __all__ = [
-    "MARKERS",
     "PALETTE",
     "SIGNED_COLOURS",
     "WEIGHT_COLOURS",

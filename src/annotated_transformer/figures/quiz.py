@@ -27,12 +27,16 @@ padding:.35em .8em;background:transparent;color:inherit}
 </style>"""
 
 
+LANES = {"core": "", "evidence": "(From the evidence.) ", "deeper": "(From going deeper.) "}
+
+
 def checked_questions(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The questions, after making sure that each can be answered and that every option answers.
 
     Args:
         questions: each with "question" (plain text) and "answers", a list of
-            {"answer": text, "correct": bool, "feedback": text}.
+            {"answer": text, "correct": bool, "feedback": text}; and "lane", "evidence" or "deeper",
+            where the core alone does not tell.
 
     Raises:
         ValueError: a question has not exactly one right answer, or an option has no feedback.
@@ -82,7 +86,8 @@ def quiz_markup(questions: Sequence[dict[str, Any]]) -> str:
     """The questions as HTML, each a group of folds."""
     parts = [STYLE]
     for number, question in enumerate(checked_questions(questions), start=1):
-        text = typeset(question["question"])
+        lane = LANES[question.get("lane", "core")]
+        text = f"{lane}{typeset(question['question'])}"
         options = "".join(_option(answer, f"at-quiz-{number}") for answer in question["answers"])
         parts.append(
             f'<div class="at-quiz" role="group" aria-label="Question {number}">'

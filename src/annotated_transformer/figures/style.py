@@ -26,7 +26,6 @@ PALETTE: dict[str, tuple[str, str]] = {
     "decoder": ("#967101", "#FCE313"),
 }
 LETTERS = {"query": "Q", "key": "K", "value": "V", "mask": "M", "encoder": "E", "decoder": "D"}
-MARKERS = {"query": "o", "key": "s", "value": "^", "mask": "x", "encoder": "D", "decoder": "v"}
 
 # A picture is drawn once and shown on both pages, so its text is a grey that is legible on both.
 TEXT = "#757575"

@@ -7,7 +7,8 @@ Where the paper's sections are:
     5.4  label smoothing; dropout       `label_smoothing`; residual.py and embeddings.py
     6.1  mean of checkpoints            `checkpoints` (average_weights)
 
-All other modules are the engine: checkpoints, resuming, several processes, devices, the journal.
+`r_drop` and `initial_gain` are departures by a named option. All other modules are the engine:
+checkpoints, resuming, several processes, devices, the journal.
 """
 
 from annotated_transformer.training.label_smoothing import label_smoothing_loss

@@ -5,7 +5,6 @@ import torch
 from annotated_transformer.data import Split
 from annotated_transformer.data.grammar.corpus import tokens
 from annotated_transformer.experiments.inside.looks import in_words, look
-from annotated_transformer.experiments.inside.sentences import first_of
 from annotated_transformer.inspection import recording_attention
 
 
@@ -51,7 +50,3 @@ def test_a_sentence_alone_is_seen_as_among_others(translator, vocabulary, asked,
     # Piece `last` is written by the row before it is read, and read in the row behind.
     torch.testing.assert_close(alone.cross[cross][:, -1, -1], recorded[cross][0, :, last, -1])
     torch.testing.assert_close(alone.decoder[own][:, -1, 0], recorded[own][0, :, last + 1, 0])
-
-
-def test_the_first_pairs_of_a_split(asked):
-    assert list(first_of(asked.split, 3).source) == list(asked.split.source)[:3]

@@ -5,11 +5,9 @@ both languages are said from one structure; English determines the German, so th
 fair score. Where German allows several orders, one is always chosen (see `german.middle`).
 """
 
-from annotated_transformer.data.grammar.accuracy import accuracy_by_phenomenon
 from annotated_transformer.data.grammar.corpus import (
     TRAVELLING_SENTENCE,
     GrammarPair,
-    explain,
     generate_corpus,
     tokens,
 )
@@ -19,8 +17,6 @@ __all__ = [
     "PHENOMENA",
     "TRAVELLING_SENTENCE",
     "GrammarPair",
-    "accuracy_by_phenomenon",
-    "explain",
     "generate_corpus",
     "tokens",
 ]

@@ -10,7 +10,7 @@ from annotated_transformer.data.corpus import Alignment, ParallelCorpus, Split
 from annotated_transformer.data.grammar import english, german
 from annotated_transformer.data.grammar.choose import Chooser
 from annotated_transformer.data.grammar.compose import compose
-from annotated_transformer.data.grammar.phenomena import PHENOMENA, phenomena
+from annotated_transformer.data.grammar.phenomena import phenomena
 from annotated_transformer.data.grammar.structure import Mark, Sentence, Word
 from annotated_transformer.errors import CallError
 
@@ -177,8 +177,3 @@ def as_split(said: list[GrammarPair]) -> Split:
         alignments=[pair.alignment for pair in said],
         tags=[pair.tags for pair in said],
     )
-
-
-def explain(pair: GrammarPair) -> dict[str, str]:
-    """What a pair shows: the name of each phenomenon, and what it is in a few words."""
-    return {tag: PHENOMENA[tag] for tag in pair.tags}

@@ -21,6 +21,12 @@ FIGURE = re.compile(r"score|perplexity|(?P<gain>gain of )?beam (?P<beam>[1-9][0-
 Options = dict[str, Any]
 
 
+KINDS_OF_PLAN = {"rows": list, "beam": int, "options": dict, "more_beams": list, "split": str}
+KINDS_OF_ROW = {"name": str, "says": str, "change": dict, "expect": str, "seeds": int}
+KINDS_OF_ROW |= {"ranges": list, "keep": list, "table3": str}
+ADVICE = "write it as the plans that come with the package"
+
+
 @dataclass(frozen=True)
 class Range:
     """One statement of an expectation as borders, so that figures alone can judge it.
@@ -242,7 +248,13 @@ def read_plan(name: str, values: dict[str, Any]) -> Plan:
     Raises:
         CallError: if a field is missing or unknown, a name stands twice, the base changes
             something, or a range cannot be judged.
+        WorkError: if a field is of another kind than what is asked of it.
     """
+    from annotated_transformer.training.run_files import checked  # PyTorch: not for --help
+
+    checked(values, KINDS_OF_PLAN, f"the plan {name}", ADVICE, may_lack=KINDS_OF_PLAN)
+    for row in values.get("rows", ()):
+        checked(row, KINDS_OF_ROW, f"a row of the plan {name}", ADVICE, may_lack=KINDS_OF_ROW)
     try:
         rows = tuple(read_row(row) for row in values["rows"])
         more_beams = tuple(values.get("more_beams", ()))

@@ -112,9 +112,13 @@ def refuse_absolute_paths(command: str) -> None:
     """A recorded command must mean the same on another machine.
 
     Raises:
-        CallError: if a word of it is an absolute path.
+        CallError: if a word of it is an absolute path, or a quotation mark is not closed.
     """
-    for word in shlex.split(command):
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise CallError(f"The command {command!r} cannot be read: {error}.") from error
+    for word in words:
         if Path(word.split("=")[-1]).is_absolute():
             raise CallError(
                 f"The command holds {word!r}, a path of this machine: write it relative to the "

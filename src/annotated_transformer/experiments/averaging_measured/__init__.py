@@ -18,6 +18,7 @@ from annotated_transformer.evaluation.likelihood import split_likelihood
 from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS, count_sentences, score_corpus
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.experiments.forensics_measured import compare
+from annotated_transformer.experiments.records import write_so_far
 from annotated_transformer.training.checkpoints import average_weights, list_checkpoints
 from annotated_transformer.training.run_directory import RunDirectory, set_model_weights
 from annotated_transformer.transformer import Transformer
@@ -89,7 +90,7 @@ def make_record(run_dir: Path, data_dir: Path | None = None, path: Path = RECORD
         "search": "greedy",
         **measure_run(run_dir, corpus["valid"]),
     }
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_so_far(path, record)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

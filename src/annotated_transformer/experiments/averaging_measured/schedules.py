@@ -13,6 +13,7 @@ import torch
 
 from annotated_transformer.data import EncodedSplit, Vocabulary, encode_split
 from annotated_transformer.evaluation.likelihood import split_likelihood
+from annotated_transformer.experiments.records import write_so_far
 from annotated_transformer.experiments.training_measured import Recipe, load_data, training
 from annotated_transformer.training.checkpoints import average_states
 
@@ -61,7 +62,7 @@ def make_record(steps: int = Recipe.steps, path: Path = RECORD) -> None:
             recipe = Recipe(steps=steps, decay=decay, seed=seed)
             runs[str(decay)][str(seed)] = measure(recipe, pairs, held_out, vocabulary)
             record = {"command": COMMAND, "steps": steps, "every": EVERY, "runs": runs}
-            path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            write_so_far(path, record, seed == SEEDS[-1] and decay == DECAYS[-1])
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Measure Multi30k and write the record: see the package's docstring."""
 
 import argparse
-import json
 import platform
 from importlib.metadata import version
 from pathlib import Path
 
 from annotated_transformer.data import load_corpus
 from annotated_transformer.experiments.corpora_measured import RECORD, measure_corpus
+from annotated_transformer.experiments.records import write_so_far
 
 COMMAND = "python -m annotated_transformer.experiments.corpora_measured --data-dir data/multi30k"
 
@@ -21,7 +21,7 @@ def main() -> None:
     figures = measure_corpus(load_corpus("multi30k", data_dir=given.data_dir))
     software = {"python": platform.python_version(), "tokenizers": version("tokenizers")}
     record = {"command": COMMAND, "software": software, **figures}
-    given.output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    write_so_far(given.output, record)
     print(f"{given.output} written")
 
 

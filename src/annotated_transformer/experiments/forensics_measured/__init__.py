@@ -25,6 +25,7 @@ from annotated_transformer.evaluation.significance import (
     paired_bootstrap,
     paired_randomisation,
 )
+from annotated_transformer.experiments.records import write_so_far
 
 RECORD = Path(__file__).resolve().parent / "record.json"
 COMMAND = "python -m annotated_transformer.experiments.forensics_measured"
@@ -107,7 +108,7 @@ def make_record(results: Path, data_dir: Path | None = None, path: Path = RECORD
     corpus = load_corpus("multi30k", data_dir=data_dir)
     found = measure(results, corpus[SPLIT].target)
     record = {"command": COMMAND, "run": RUN, "split": SPLIT, **found}
-    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_so_far(path, record)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -41,11 +41,6 @@ def of_grammar(split: Literal["valid", "test"], count: int) -> Sentences:
     )
 
 
-def first_of(split: Split, count: int) -> Split:
-    """The first pairs of a split."""
-    return Split(source=split.source[:count], target=split.target[:count])
-
-
 def batches_of_split(split: Split, vocabulary: Vocabulary, count: int) -> Sequence[Batch]:
     """The first sentences of a split in batches of a hundred, in their order."""
     encoded = encode_split(split, vocabulary)

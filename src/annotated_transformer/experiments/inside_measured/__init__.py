@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.after.families import OneStack
 from annotated_transformer.data import Batch, Split, Vocabulary, load_corpus
 from annotated_transformer.data.grammar.corpus import as_split, said_in, say, tokens
 from annotated_transformer.errors import CallError
@@ -38,7 +39,6 @@ from annotated_transformer.experiments.inside import (
 )
 from annotated_transformer.experiments.inside.sentences import (
     batches_of_split,
-    first_of,
     of_grammar,
 )
 from annotated_transformer.experiments.records import read_record, write_record
@@ -244,7 +244,7 @@ def measure_captions(
 ) -> dict[str, Any]:
     """All of one run of Multi30k that can be asked without known alignments and relations."""
     corpus = load_corpus("multi30k", data_dir=data_dir)
-    tested = first_of(corpus["test_2016_flickr"], ASKED)
+    tested = corpus["test_2016_flickr"].first(ASKED)
     described = heads.describe(looks.look(model, vocabulary, tested))
     batches = batches_of_split(tested, vocabulary, ASKED)
     return {
@@ -329,7 +329,7 @@ def load_record() -> dict[str, Any]:
 def translator_of(run_dir: Path) -> tuple[Transformer, Vocabulary, str, str]:
     """A run's model, its vocabulary, corpus and seed. Raises CallError if it has one stack."""
     model, vocabulary, config = load_run(run_dir)
-    if not isinstance(model, Transformer):
+    if isinstance(model, OneStack):
         raise CallError(f"{run_dir} is of one stack; an encoder and a decoder are asked for.")
     return model, vocabulary, config.data["name"], str(config.training.seed)
 

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from annotated_transformer.data import (
-    Batch,
     ParallelCorpus,
     Split,
     Vocabulary,
-    batches_of,
     encode_split,
     generate_corpus,
     make_batch,
 )
+from annotated_transformer.experiments.records import write_so_far
 from annotated_transformer.experiments.recurrent import Asks, Kind, RecurrentTranslator
+from annotated_transformer.experiments.training_measured import endless_batches
 from annotated_transformer.shipped import load_vocabulary
 
 RECORD = Path(__file__).resolve().parent / "record.json"
@@ -105,7 +105,7 @@ def training(
     torch.manual_seed(seed)
     model = RecurrentTranslator(len(vocabulary), width, attention, asks)
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    batches = _batches(split, vocabulary, seed)
+    batches = endless_batches(encode_split(split, vocabulary), MAX_TOKENS, seed)
     for step in range(1, checkpoints[-1] + 1):
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * min(step / WARM_UP, (WARM_UP / step) ** 0.5)
@@ -120,13 +120,6 @@ def training(
         optimizer.step()
         if step in checkpoints:
             yield step, model
-
-
-def _batches(split: Split, vocabulary: Vocabulary, seed: int) -> Iterator[Batch]:
-    encoded, epoch = encode_split(split, vocabulary), 0
-    while True:
-        yield from batches_of(encoded, MAX_TOKENS, seed=seed, epoch=epoch)
-        epoch += 1
 
 
 def length_class(sentence: str) -> int:
@@ -228,7 +221,7 @@ def make_record(path: Path = RECORD) -> None:
             last = scores[str(CHECKPOINTS[-1])]
             print(name, seed, last["tokens"], last["exact"], last["aligned"], flush=True)
             record = {"settings": settings(), "runs": runs}
-            path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            write_so_far(path, record, (seed, name) == (SEEDS[-1], [*VARIANTS][-1]))
 
 
 def recorded(variant: str, measure: str, step: int = CHECKPOINTS[-1]) -> NDArray[np.float64]:

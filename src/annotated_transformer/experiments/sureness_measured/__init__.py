@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.after.families import OneStack
 from annotated_transformer.data import encode_split, load_corpus
 from annotated_transformer.data.batching import collate
 from annotated_transformer.errors import CallError
@@ -90,7 +91,7 @@ def copies(source: str, sentence: str) -> bool:
 def measure_run(run_dir: Path, data_dir: Path | None = None) -> dict[str, Any]:
     """All of one run. Raises CallError if no finished run of two stacks lives there."""
     model, vocabulary, config = load_run(run_dir)
-    if not isinstance(model, Transformer):
+    if isinstance(model, OneStack):
         raise CallError(f"{run_dir} is of one stack; an encoder and a decoder are asked for.")
     split = load_corpus("multi30k", data_dir=data_dir)["valid"]
     encoded = encode_split(split, vocabulary)

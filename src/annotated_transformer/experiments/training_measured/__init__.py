@@ -34,6 +34,7 @@ from annotated_transformer.data import (
 from annotated_transformer.evaluation.likelihood import split_likelihood, teacher_forced
 from annotated_transformer.evaluation.scoring import cased_bleu
 from annotated_transformer.evaluation.translation import translate_sentences
+from annotated_transformer.experiments.records import write_so_far
 from annotated_transformer.experiments.seeding import seeded
 from annotated_transformer.fast.projected_loss import projected_label_smoothing_loss
 from annotated_transformer.masks import padding_mask
@@ -237,7 +238,7 @@ def make_record(path: Path = RECORD) -> None:
             runs[str(smoothing)][str(seed)] = asdict(score)
             print(smoothing, seed, score, flush=True)
             record = {"settings": settings(), "runs": runs}
-            path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            write_so_far(path, record, seed == SEEDS[-1] and smoothing == SMOOTHINGS[-1])
 
 
 def recorded(smoothing: float, measure: str) -> NDArray[np.float64]:
