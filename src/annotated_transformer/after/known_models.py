@@ -139,25 +139,12 @@ KNOWN_MODELS = (
     KnownModel("GPT-2", gpt(12, 768, 12, 1024), 1024, "radford2019"),
     KnownModel("GPT-2 XL", gpt(48, 1600, 25, 1024), 1024, "radford2019"),
     KnownModel("T5 base", _T5, None, "raffel2019", _OF_T5),
-    KnownModel(
-        "GPT-3",
-        gpt(96, 12_288, 96, 2048),
-        2048,
-        "brown2020",
-    ),
+    KnownModel("GPT-3", gpt(96, 12_288, 96, 2048), 2048, "brown2020"),
     KnownModel("LLaMA 7B", llama(32_000, (32, 4096, 32, 11_008)), 2048, "touvron2023llama"),
     KnownModel("Llama 2 70B", llama(32_000, (80, 8192, 64, 28_672), 8), 4096, "touvron2023"),
-    KnownModel(
-        "Mistral 7B",
-        replace(_MISTRAL, window=4096),
-        8192,
-        "jiang2023",
-    ),
+    KnownModel("Mistral 7B", replace(_MISTRAL, window=4096), 8192, "jiang2023"),
     KnownModel("Mixtral 8x7B", _MISTRAL, 32_768, "jiang2024", _OF_MIXTRAL),
     KnownModel(
-        "Qwen3 8B",
-        llama(151_936, (36, 4096, 32, 12_288), 8, qk_norm=True),
-        40_960,
-        "yang2025",
+        "Qwen3 8B", llama(151_936, (36, 4096, 32, 12_288), 8, qk_norm=True), 40_960, "yang2025"
     ),
 )

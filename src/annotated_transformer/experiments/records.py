@@ -26,7 +26,7 @@ def write_record(module_file: str, values: dict[str, Any]) -> None:
         "torch": torch.__version__,
         **values,
     }
-    write_atomically(path, lambda file: file.write_text(_as_text(record), encoding="utf-8"))
+    write_so_far(path, record)
 
 
 def write_so_far(path: Path, record: dict[str, Any], whole: bool = True) -> None:
@@ -38,9 +38,9 @@ def write_so_far(path: Path, record: dict[str, Any], whole: bool = True) -> None
 
 
 def _as_text(record: dict[str, Any]) -> str:
-    """JSON to be read: indented, a list of numbers on one line."""
+    """JSON to be read: indented, a list of numbers on one line, letters as they are."""
     numbers = re.compile(r"\[\s+([-\d.,e\s]+?)\s+\]")
-    text = json.dumps(record, indent=1)
+    text = json.dumps(record, indent=1, ensure_ascii=False)
     return numbers.sub(lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
 
 

@@ -5,7 +5,6 @@ import os
 import platform
 import time
 from pathlib import Path
-from typing import get_args
 
 import torch
 
@@ -69,10 +68,10 @@ def bf16_pays(device: torch.device) -> bool:
     An instruction alone does not tell. AMD's and matrix units (AMX) double the speed of products or
     better; an Intel processor whose matrix units are switched off halves it.
     """
-    if not has_bf16(device) or device.type != "cpu":
+    if device.type != "cpu" or not has_bf16(device):
         return has_bf16(device)
-    fp32, bf16 = (matrix_rate(device, one, QUICK_SIZE) for one in get_args(Precision))
-    return bf16 > PAYS_FROM * fp32
+    in_fp32 = matrix_rate(device, "fp32", QUICK_SIZE)
+    return matrix_rate(device, "bf16", QUICK_SIZE) > PAYS_FROM * in_fp32
 
 
 def memory_of(device: torch.device) -> int | None:

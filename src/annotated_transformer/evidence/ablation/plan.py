@@ -24,7 +24,7 @@ Options = dict[str, Any]
 KINDS_OF_PLAN = {"rows": list, "beam": int, "options": dict, "more_beams": list, "split": str}
 KINDS_OF_ROW = {"name": str, "says": str, "change": dict, "expect": str, "seeds": int}
 KINDS_OF_ROW |= {"ranges": list, "keep": list, "table3": str}
-ADVICE = "write it as the plans that come with the package"
+ADVICE = "Write it as the plans that come with the package."
 
 
 @dataclass(frozen=True)

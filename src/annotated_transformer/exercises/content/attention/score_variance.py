@@ -262,8 +262,8 @@ SCORE_VARIANCE = Exercise(
     prerequisite="attention.predict_shapes",
     hints=(
         "q·k is a sum of 64 products q_i k_i. What are the mean and the variance of one of them? "
-        "(The mean of a product of independent numbers is the product of their means, "
-        "so that of (q_i k_i) squared is that of q_i squared times that of k_i squared.)",
+        "(Of independent numbers the mean of the product is the product of the means; their "
+        "squares are independent too.)",
         "Variances of independent terms add up. A standard deviation is the root of a variance.",
         "Variance 64 · 1. Its square root is the deviation, and dividing every score by "
         "sqrt(64) divides the deviation by the same number.",
