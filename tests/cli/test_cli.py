@@ -1,11 +1,14 @@
 """What all commands of the program share: how a wrong call is refused, how soon help comes."""
 
+import argparse
 import ast
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from annotated_transformer import cli
 from annotated_transformer.cli import COMMANDS, MODULES, main
@@ -110,3 +113,38 @@ def test_a_full_disk_is_said_in_a_sentence(call):
     assert ended.returncode == 1
     assert "No space left on device" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def fails_with(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> None:
+    """Whatever is called does this work."""
+    parser = argparse.ArgumentParser()
+    parser.set_defaults(run=lambda _: work())
+    monkeypatch.setattr(cli, "build_parser", lambda _: parser)
+
+
+def gpu_is_full():
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1 GiB.")
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (gpu_is_full, "for this (2.00 GiB more). Close"),
+        (lambda: torch.empty(2**55), f"for this ({2**57} bytes more). Close"),
+        (lambda: bytearray(2**60), "for this. Close"),
+    ],
+    ids=["gpu", "torch", "python"],
+)
+def test_too_little_memory_is_said_in_a_sentence(work, said, monkeypatch, capsys):
+    fails_with(monkeypatch, work)
+    assert main([]) == 1
+    told = capsys.readouterr().err
+    assert said in told
+    assert "ask for less at once" in told
+    assert told.count("\n") == 1
+
+
+def test_another_error_of_torch_is_not_taken_for_it(monkeypatch):
+    fails_with(monkeypatch, lambda: torch.ones(2) @ torch.ones(3))
+    with pytest.raises(RuntimeError, match="inconsistent tensor size"):
+        main([])

@@ -7,6 +7,7 @@ is imported when there is work. A long command's work has a module of its own, `
 import argparse
 import difflib
 import importlib
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -147,4 +148,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # a full disk, a folder that may not be written
         print(f"annotated-transformer: {error}", file=sys.stderr)
         return 1
+    except (MemoryError, RuntimeError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        print(
+            "annotated-transformer: there is not enough memory for this"
+            f"{_asked_for(error)}. Close what else uses it, or ask for less at once: smaller "
+            "batches, a smaller model, shorter sentences. What had been saved is still there.",
+            file=sys.stderr,
+        )
+        return 1
     return status
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Python's own error, torch's for a GPU, or torch's for a processor, which has no class."""
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"  # torch need not be there
+        or "can't allocate memory" in str(error)
+    )
+
+
+def _asked_for(error: Exception) -> str:
+    """How much torch had asked for at once; "" if the error does not say."""
+    found = re.search(r"tried to allocate ([\d.]+ \w+)", str(error), re.IGNORECASE)
+    return f" ({found[1]} more)" if found else ""
