@@ -29,6 +29,8 @@ from annotated_transformer.evaluation.causes_in_texts import LEAST, OF_TEXTS, Ca
 from annotated_transformer.evaluation.explain import causes, nothing_seen
 from annotated_transformer.evaluation.forensics import score_under_every_protocol
 from annotated_transformer.evaluation.scoring import cased_bleu
+from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, load_run_records
+from annotated_transformer.evidence.ledger.run_page import by_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SPLIT = generate_corpus(train=1).splits["test"]
@@ -475,3 +477,50 @@ def test_what_the_page_says_that_each_damage_costs():
     }
     for what, lines in damaged.items():
         assert f"| {what} | {bleu(lines, references):.2f} |" in page
+
+
+def cased(run: RecordedRun, split: str, beam: int | None = None) -> float:
+    """A recorded BLEU, of the first search if none is named."""
+    return next(
+        one.value
+        for one in run.scores
+        if (one.split, one.protocol) == (split, "cased") and beam in (None, one.beam)
+    )
+
+
+def test_what_the_page_says_of_recorded_runs_is_what_they_have():
+    page = " ".join((ROOT / "book" / "low_bleu.md").read_text("utf-8").split())
+    runs = {run.name: run for run in load_run_records(ROOT / "results")}
+    captions = [run for run in runs.values() if run.data["name"] == "multi30k"]
+    flickr = "test_2016_flickr"
+    tatoeba, small_letters = runs["tatoeba_base_gpu"], runs["multi30k_tiny_lower_5000"]
+    beam = cased(tatoeba, "test", 4)
+    longer = [
+        cased(runs[f"{name}_84"], flickr) - cased(runs[name], flickr)
+        for name in ("multi30k_tiny_postnorm_rdrop", "multi30k_tiny_rdrop")
+    ]
+    gains, losses = [], []
+    for tuning in (run.tuning[0] for run in captions if run.tuning):
+        best_of = {
+            alpha: max(one.score for one in tuning.tried if one.alpha == alpha)
+            for alpha in {one.alpha for one in tuning.tried}
+        }
+        gains.append(max(best_of.values()) - best_of[0.6])
+        losses.append(best_of[1.6] - best_of[1.8])
+    apart = max(
+        max(scores) - min(scores)
+        for group in by_settings(captions)
+        if len(scores := [cased(run, flickr) for run in group]) >= 3
+    )
+    lower = small_letters.score(flickr, "lower-tokenised")
+    assert lower is not None
+    for said in (
+        f"has {cased(tatoeba, 'test', 1):.2f} by greedy search and {beam:.2f} with the paper's",
+        f"with {beam:.2f} has {cased(tatoeba, f'multi30k {flickr}'):.2f} on captions",
+        f"has {cased(small_letters, flickr):.2f} cased and {lower.value:.2f} lower-cased",
+        f"gave {longer[0]:.1f} and {longer[1]:.1f} points",
+        f"gained {min(gains):.1f} to {max(gains):.1f} points",
+        f"from 1.6 to 1.8 one of them lost {max(losses):.2f}",
+        f"Three seeds of one recipe lie up to {apart:.1f} points apart (cased)",
+    ):
+        assert said in page
