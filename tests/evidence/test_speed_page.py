@@ -29,6 +29,8 @@ from annotated_transformer.evidence.ledger.speed_page import (
     GOAL,
     PROTOCOL,
     SPLIT,
+    STEPS,
+    changes,
     entries_of,
     make_speed_page,
 )
@@ -178,3 +180,22 @@ def test_without_a_record_the_page_says_so_and_without_runs_what_the_rules_are()
     assert "## The rules" in rules
     assert "0.0070 · 10¹⁵" in rules
     assert "## What was tried" not in rules
+
+
+def test_a_step_names_every_setting_that_changed_and_what_it_bought() -> None:
+    before, after = a_seed(0, 40.0, epochs=44), a_seed(1, 41.5, clip_norm=1.0)
+    assert changes(before, after) == ["epochs 44 → 84", "clip_norm unset → 1.0"]
+    model = {**RUN.configuration["model"], "positions": "none", "relative_positions": "rope"}
+    turned = replace(RUN, configuration={**RUN.configuration, "model": model})
+    told = ["positions sinusoidal → none", "relative_positions none → rope"]
+    assert sorted(changes(RUN, turned)) == told
+    first, second = STEPS[2]
+    page = make_speed_page([replace(before, name=first), replace(after, name=second)])
+    [step] = [part for part in page.split("* - ") if part.startswith("From ")]
+    assert step.startswith("From 1 to 2\n  - epochs 44 → 84; clip_norm unset → 1.0\n  - **+1.50**")
+    assert "What each step bought" not in make_speed_page([before])
+
+
+def test_every_step_is_of_runs_that_were_recorded() -> None:
+    recorded = {run.name for run in load_run_records(RESULTS)}
+    assert {name for step in STEPS for name in step} <= recorded

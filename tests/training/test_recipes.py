@@ -13,7 +13,7 @@ import torch
 from annotated_transformer.benchmark.counting import memory, sizes_of
 from annotated_transformer.cli import build_parser
 from annotated_transformer.cli.doctor_run import CPU_RUN
-from annotated_transformer.cli.train_run import MODEL_OPTIONS, TRAINING_OPTIONS
+from annotated_transformer.cli.train_run import TRAINING_OPTIONS, configure
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.projected_loss import loss_chunk
 from annotated_transformer.training import TrainingConfig
@@ -30,7 +30,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="scripts for bash")
 
 def commands(path: Path) -> list[list[str]]:
     """The calls of our program in a script, lines put together, what launches them left out."""
-    text = path.read_text("utf-8").replace("\\\n", " ").replace("$run", f"runs/{path.stem}")
+    text = path.read_text("utf-8").replace("\\\n", " ")
+    text = text.replace("$run", f"runs/{path.stem}").replace("$seed", "0")
     code = [line.strip() for line in text.splitlines() if not line.lstrip().startswith("#")]
     return [shlex.split(line.partition(PROGRAM)[2]) for line in code if PROGRAM in line]
 
@@ -38,6 +39,7 @@ def commands(path: Path) -> list[list[str]]:
 def test_all_runs_have_a_script() -> None:
     assert {path.name for path in SCRIPTS} == {
         "multi30k_tiny_cpu.sh",
+        "multi30k_speed_cpu.sh",
         "multi30k_gpu.sh",
         "tatoeba_base_gpu.sh",
         "wmt14_base_one_gpu.sh",
@@ -67,6 +69,9 @@ DEPARTURES = {
     "r_drop": "R-Drop",
     "final": "weights of the best validation",
     "share_rows": "sentences that share rows",
+    "weight_decay": "AdamW",
+    "positions": "no sinusoids",
+    "relative_positions": "rotations",
 }
 
 
@@ -77,10 +82,8 @@ def test_a_script_names_what_departs_from_the_paper(path: Path) -> None:
         for command in commands(path)
         if command[0] == "train" and "--resume" not in command
     ]
-    model = TransformerConfig.preset(
-        begun["preset"], 100, **{key: begun[key] for key in MODEL_OPTIONS if key in begun}
-    )
-    settings = TrainingConfig(**{key: begun[key] for key in TRAINING_OPTIONS if key in begun})
+    settings, model_of = configure(begun, torch.device("cpu"))
+    model = model_of(100)
     departed = {one.split(" = ")[0] for one in model.departures() + training_departures(settings)}
     said = path.read_text("utf-8").partition("# Departs from the paper:")[2].partition("set -e")[0]
     assert {name for name, words in DEPARTURES.items() if words in said} == departed

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from statistics import median
+from statistics import median_low
 
 WIDTH, HEIGHT = 420, 270  # about a phone's width, so that the text stays legible there
 LEFT, RIGHT, TOP, BOTTOM = 34, 22, 28, 44
@@ -147,9 +147,8 @@ def draw_dots(
         parts += [
             f'<circle class="run" cx="{place(v):.1f}" cy="{y + 21}" r="4.5"/>' for v in row.values
         ]
-        parts.append(
-            f'<text x="{WIDTH - 4}" y="{y + 26}" text-anchor="end">{median(row.values):.2f}</text>'
-        )
+        middle = median_low(row.values)
+        parts.append(f'<text x="{WIDTH - 4}" y="{y + 26}" text-anchor="end">{middle:.2f}</text>')
     parts.append(
         f'<text x="{WIDTH / 2:.0f}" y="{bottom + 38}" text-anchor="middle">{escape(x_label)}</text>'
     )

@@ -50,3 +50,8 @@ def capital(text: str) -> str:
     """A sentence's first letter; a symbol such as d_k, n or β₁ stays as it is."""
     is_symbol = text[1:2] in ("_", " ") or not text[:1].isascii()
     return text if is_symbol else text[:1].upper() + text[1:]
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign, a true minus."""
+    return f"{value:+.{digits}f}".replace("-", "−")

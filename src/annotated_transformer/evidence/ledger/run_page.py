@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, median_low
 from typing import Any
 
 from annotated_transformer.after.config import config_from_dict
@@ -91,6 +91,12 @@ differs, one seed each decides little: [chapter 8](../notebooks/08_training.ipyn
 runs of one kind may differ.
 """
 
+READ_FIRST = """\
+**If you read about one, read about the first**, the best on the validation split: *{title}*.
+Its part follows the scores below; the parts of the others, what led to it and what went less well,
+come after it.
+"""
+
 CHOSEN = """\
 How the settings were chosen, and which scores whoever chose them knew, stands below the table.
 """
@@ -123,7 +129,9 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
         parts.append(HOW_TO_READ)
     if len(ours) > 1:
         chosen = _settings_chosen(ours)
-        parts += ["## The runs side by side", "", *_picture(ours, page), HOW_TO_READ, SPREAD]
+        read_first = READ_FIRST.format(title=capital(ours[0].title))
+        parts += ["## The runs side by side", "", *_picture(ours, page), read_first]
+        parts += [HOW_TO_READ, SPREAD]
         parts += [CHOSEN] if chosen else []
         parts += folded("Every score with its search and its signature", _comparison(ours))
         parts += chosen
@@ -415,7 +423,8 @@ def _group_score(group: Sequence[RecordedRun], score: RecordedScore) -> str:
     if len(found) == 1:
         return f"**{score.value:.2f}** {what}: {how}"
     each = ", ".join(f"{one.value:.2f}" for one in found)
-    return f"**{median(one.value for one in found):.2f}** {what}, median of {each}: {how}"
+    middle = median_low(one.value for one in found)  # a score that some run has
+    return f"**{middle:.2f}** {what}, median of {each}: {how}"
 
 
 def _curve(run: RecordedRun) -> str:

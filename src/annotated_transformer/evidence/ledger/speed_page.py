@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, median
+from typing import Any
 
+from annotated_transformer.after.config import LATER, config_from_dict
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import WorkError
 from annotated_transformer.evidence.ledger.curve import draw_points
@@ -16,6 +18,8 @@ from annotated_transformer.evidence.ledger.page_parts import (
     GENERATED,
     capital,
     list_table_head,
+    list_table_row,
+    signed,
 )
 from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
 from annotated_transformer.evidence.ledger.run_page import (
@@ -24,6 +28,7 @@ from annotated_transformer.evidence.ledger.run_page import (
     departures,
     validation_bleu,
 )
+from annotated_transformer.training.settings import TrainingConfig
 
 NAME = "speed_run"
 SPLIT, PROTOCOL = "test_2016_flickr", "lower-tokenised"
@@ -31,6 +36,13 @@ GOAL, SEEDS = 41.0, [0, 1, 2]
 PIECES = 10_000
 YARDSTICK = "multi30k_tiny_postnorm_rdrop_84"  # whose operations are 100 %
 PETA = 1e15
+
+STEPS = (  # of the way: a recipe and the one that was made of it, each by a run of it
+    ("multi30k_tiny_postnorm", "multi30k_tiny_postnorm_rdrop"),
+    ("multi30k_tiny_postnorm_rdrop", "multi30k_tiny_postnorm_rdrop_84"),
+    ("multi30k_tiny_postnorm_rdrop", "speed_run_rotations_s0"),
+)
+NO_CHANGE = {"seed", "threads", "keep"}  # fields that change nothing of what is learned
 
 INTRODUCTION = f"""\
 # The speed run: {GOAL} BLEU for the least work
@@ -41,9 +53,10 @@ Transformer-Tiny has 41.02 (Wu and others, 2021, "Good for Misconceived Reasons"
 """
 
 START = """\
-**Where to begin.** `bash recipes/multi30k_tiny_cpu.sh` is the recipe with R-Drop, post-norm and 84
-epochs. One pass of its model through the pairs is {one_pass:.4f} · 10¹⁵ operations, twice that with
-R-Drop.
+**Where to begin.** `bash recipes/multi30k_speed_cpu.sh 0` trains seed 0 of the recipe with
+rotations and AdamW, `bash recipes/multi30k_tiny_cpu.sh` the one with R-Drop, post-norm and 84
+epochs. One pass of the second's model through the pairs is {one_pass:.4f} · 10¹⁵ operations, twice
+that with R-Drop.
 """
 
 RULES = f"""\
@@ -78,6 +91,13 @@ The recipe with R-Drop, post-norm and 84 epochs is 100 %. Compare operations: pr
 of the machine and of this package's code on the day, and differs where operations are the same.
 Commands, commits, curves, searches and translations stand with
 [the recorded runs](multi30k_run.md).
+"""
+
+BOUGHT = """\
+A row is a recipe and the one that was made of it, with every setting that changed. Where several
+changed at once, nobody knows which of them did it, and a difference between single seeds that is
+smaller than seeds lie apart may be chance. [Chapter 15](../notebooks/15_after_the_paper.ipynb)
+changes one part at a time.
 """
 
 SUBMIT = """\
@@ -199,6 +219,7 @@ def make_speed_page(runs: Sequence[RecordedRun]) -> str:
         parts += ["## What was tried", "", *_table(entries)]
     if left_out:
         parts += [f"Not in the table: {'; '.join(left_out)}.", ""]
+    parts += _steps(entries)
     return "\n".join([*parts, SUBMIT]).rstrip() + "\n"
 
 
@@ -273,6 +294,45 @@ def _table(entries: Sequence[Entry]) -> list[str]:
         ]
     order = RECORDS_FIRST if entries[0].holds else BEST_FIRST
     return [*lines, "```", "", order, BELOW]
+
+
+def _steps(entries: Sequence[Entry]) -> list[str]:
+    """What each step of the way changed, and what it bought."""
+    of_run = {run.name: number for number, one in enumerate(entries) for run in one.runs}
+    lines = list_table_head("score-table", ["Step", "What changed", "BLEU", "Operations"])
+    steps = [(of_run[a], of_run[b]) for a, b in STEPS if a in of_run and b in of_run]
+    for a, b in steps:
+        before, after = entries[a], entries[b]
+        lines += list_table_row(
+            [
+                [f"From {a + 1} to {b + 1}"],
+                ["; ".join(changes(before.runs[0], after.runs[0]))],
+                [f"**{signed(after.score - before.score, 2)}**"],
+                [f"{before.operations / PETA:.2f} → {_petas(after)}"],
+            ]
+        )
+    return ["## What each step bought", "", *lines, "```", "", BOUGHT] if steps else []
+
+
+def changes(before: RecordedRun, after: RecordedRun) -> list[str]:
+    """The settings that differ between two runs, as "epochs 44 → 84"."""
+    old, new = (_settings(run) for run in (before, after))
+    return [
+        f"{name} {_said(old[name])} → {_said(new[name])}"
+        for name in old
+        if name not in NO_CHANGE and old[name] != new[name]
+    ]
+
+
+def _said(value: Any) -> str:
+    return "unset" if value is None else str(value)
+
+
+def _settings(run: RecordedRun) -> dict[str, Any]:
+    """Every setting of model and training; what an older record does not name is at its default."""
+    model = config_from_dict(run.configuration["model"])
+    training = TrainingConfig.from_dict(run.configuration["training"])
+    return {**LATER, **model.to_dict(), **training.to_dict()}
 
 
 def _petas(entry: Entry) -> str:

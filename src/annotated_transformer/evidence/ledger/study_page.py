@@ -13,6 +13,7 @@ from annotated_transformer.evidence.ledger.page_parts import (
     GENERATED,
     capital,
     list_table_head,
+    signed,
     wrap_command,
 )
 from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
@@ -264,11 +265,6 @@ def _empty(outcomes: Sequence[Outcome], beam: int) -> str:
     """How many translations of each seed have no word, where they are kept and some have none."""
     empty = [outcome.empty[beam] for outcome in outcomes if beam in outcome.empty]
     return f"; empty: {', '.join(map(str, empty))}" if any(empty) else ""
-
-
-def signed(value: float, digits: int) -> str:
-    """A difference with its sign, a true minus."""
-    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def _figure(value: float | None, digits: int) -> str:
