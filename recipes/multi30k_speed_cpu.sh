@@ -2,7 +2,7 @@
 # The speed run (book/speed_run.md): one seed of its recipe. No GPU is needed.
 #
 # Usage:     bash recipes/multi30k_speed_cpu.sh [SEED]   (0 if left out; 0, 1 and 2 make an entry)
-# Time:      recorded twice: 155 minutes of processor time each, on one core of a shared machine
+# Time:      recorded twice: 154 and 155 minutes of processor time, on one core of a shared machine
 #            (results/speed_run_rotations_s0 and _s1)
 # Cost:      none but the electricity
 # Score:     seeds 0 and 1: 41.48 and 40.62 on test_2016_flickr,
@@ -10,7 +10,8 @@
 #            tokenised (beam 5; alpha and the limit of length chosen on valid).
 # Departs from the paper: R-Drop, AdamW with a weight decay of 0.1, rotations of queries and keys and
 #            no sinusoids, branches that begin at a quarter of their size, a peak rate of 4e-3 after
-#            400 steps, a linear decay, byte dropout.
+#            400 steps, a linear decay, byte dropout. fp32, because the processor of the recorded runs
+#            multiplies it faster than bf16.
 set -euo pipefail
 seed=${1:-0}
 cd "$(dirname "$0")/.."  # the run lies in runs/multi30k_speed_cpu_s0/, or of another seed

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacremoses import MosesTokenizer
 
+from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.data.grammar import generate_corpus
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.causes_in_a_model import (
@@ -506,11 +507,12 @@ def test_what_the_page_says_of_recorded_runs_is_what_they_have():
             for alpha in {one.alpha for one in tuning.tried}
         }
         gains.append(max(best_of.values()) - best_of[0.6])
-        losses.append(best_of[1.6] - best_of[1.8])
+        usual = {one.alpha: one.score for one in tuning.tried if one.max_extra == MAX_EXTRA}
+        losses.append(usual[1.6] - usual[1.8])
     apart = max(
         max(scores) - min(scores)
         for group in by_settings(captions)
-        if len(scores := [cased(run, flickr) for run in group]) >= 3
+        if (scores := [cased(run, flickr) for run in group])
     )
     lower = small_letters.score(flickr, "lower-tokenised")
     assert lower is not None
@@ -520,7 +522,7 @@ def test_what_the_page_says_of_recorded_runs_is_what_they_have():
         f"has {cased(small_letters, flickr):.2f} cased and {lower.value:.2f} lower-cased",
         f"gave {longer[0]:.1f} and {longer[1]:.1f} points",
         f"gained {min(gains):.1f} to {max(gains):.1f} points",
-        f"from 1.6 to 1.8 one of them lost {max(losses):.2f}",
-        f"Three seeds of one recipe lie up to {apart:.1f} points apart (cased)",
+        f"going from 1.6 to 1.8 one of them lost {max(losses):.2f}",
+        f"Seeds of one recipe lie up to {apart:.1f} points apart (cased)",
     ):
         assert said in page

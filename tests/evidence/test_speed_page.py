@@ -188,14 +188,16 @@ def test_a_step_names_every_setting_that_changed_and_what_it_bought() -> None:
     model = {**RUN.configuration["model"], "positions": "none", "relative_positions": "rope"}
     turned = replace(RUN, configuration={**RUN.configuration, "model": model})
     told = ["positions sinusoidal → none", "relative_positions none → rope"]
-    assert sorted(changes(RUN, turned)) == told
-    first, second = STEPS[2]
+    assert changes(RUN, turned) == told
+    says, first, second = STEPS[1]
     page = make_speed_page([replace(before, name=first), replace(after, name=second)])
-    [step] = [part for part in page.split("* - ") if part.startswith("From ")]
-    assert step.startswith("From 1 to 2\n  - epochs 44 → 84; clip_norm unset → 1.0\n  - **+1.50**")
+    [step] = [part for part in page.split("* - ") if part.startswith(f"**{says}**")]
+    told = ["    from recipe 1 to 2", "  - epochs 44 → 84; clip_norm unset → 1.0"]
+    assert step.splitlines()[2:4] == told
+    assert step.splitlines()[4] == "  - +1.50; one seed, then one seed"
     assert "What each step bought" not in make_speed_page([before])
 
 
 def test_every_step_is_of_runs_that_were_recorded() -> None:
     recorded = {run.name for run in load_run_records(RESULTS)}
-    assert {name for step in STEPS for name in step} <= recorded
+    assert {name for _, *names in STEPS for name in names} <= recorded

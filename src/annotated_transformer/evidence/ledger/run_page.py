@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median, median_low
+from statistics import mean, median, median_low
 from typing import Any
 
 from annotated_transformer.after.config import config_from_dict
@@ -92,9 +92,9 @@ runs of one kind may differ.
 """
 
 READ_FIRST = """\
-**If you read about one, read about the first**, the best on the validation split: *{title}*.
-Its part follows the scores below; the parts of the others, what led to it and what went less well,
-come after it.
+**If you read about one, read about the first**, the best on the validation split (the mean of its
+seeds, where it has several): *{title}*. Its part follows the scores below; the parts of the others,
+what led to it and what went less well, come after it.
 """
 
 CHOSEN = """\
@@ -116,8 +116,8 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
     The best is the one with the highest BLEU on the validation split, not on a test split: whoever
     picks by the test picks the luckiest there.
     """
-    ours = [run for run in runs if run.data["name"] == page.corpus]
-    ours.sort(key=lambda run: (run.status != "finished", -(validation_bleu(run) or 0.0)))
+    groups = by_settings([run for run in runs if run.data["name"] == page.corpus])
+    ours = [run for group in groups for run in group]
     parts = [
         GENERATED,
         "",
@@ -135,7 +135,7 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
         parts += [CHOSEN] if chosen else []
         parts += folded("Every score with its search and its signature", _comparison(ours))
         parts += chosen
-    for first, *others in by_settings(ours):
+    for first, *others in groups:
         parts += _run_part(first)
         for run in others:
             parts += _seed_part(run)
@@ -243,7 +243,8 @@ def _picture(runs: Sequence[RecordedRun], page: RunPage) -> list[str]:
     drawing = draw_dots(rows, what, f"{what}, a dot a run. {said}.{told}", goal)
     below = (
         f"{what}. A row for each recipe, the best on the validation split first, those ended "
-        f"early last; each dot is a run, the number at the right the median.{line} Their searches "
+        "early last; each dot is a run, the number at the right the median (of an even number the "
+        f"lower middle one).{line} Their searches "
         "differ (below)."
     )
     return ["```{raw} html", drawing, "```", "", below, ""]
@@ -252,6 +253,7 @@ def _picture(runs: Sequence[RecordedRun], page: RunPage) -> list[str]:
 def by_settings(runs: Sequence[RecordedRun]) -> list[list[RecordedRun]]:
     """The runs in groups that differ in nothing but the seed, each by its seeds.
 
+    The groups that finished come first, the highest mean on the validation split before the others.
     What an older record does not name, because no option changed it yet, is at its default.
     """
     groups: dict[str, list[RecordedRun]] = {}
@@ -259,7 +261,14 @@ def by_settings(runs: Sequence[RecordedRun]) -> list[list[RecordedRun]]:
         model = config_from_dict(run.configuration["model"])
         training = TrainingConfig(**{**run.configuration["training"], "seed": 0})
         groups.setdefault(repr((model, training)), []).append(run)
-    return [sorted(group, key=lambda run: run.seeds["training"]) for group in groups.values()]
+    by_seed = [sorted(group, key=lambda run: run.seeds["training"]) for group in groups.values()]
+    return sorted(
+        by_seed,
+        key=lambda group: (
+            group[0].status != "finished",
+            -mean(validation_bleu(run) or 0.0 for run in group),
+        ),
+    )
 
 
 def _seed_part(run: RecordedRun) -> list[str]:
@@ -389,7 +398,7 @@ def _settings_chosen(runs: Sequence[RecordedRun]) -> list[str]:
     heading = ["### How the settings were chosen", ""]
     if len(titles) == 1 and len(*titles.values()) == len(runs):
         return [*heading, *titles, ""]
-    lines = [f"- *{'; '.join(names)}.* {said}" for said, names in titles.items()]
+    lines = [f"- *{'; '.join(dict.fromkeys(names))}.* {said}" for said, names in titles.items()]
     return [*heading, *lines, ""]
 
 
@@ -424,7 +433,8 @@ def _group_score(group: Sequence[RecordedRun], score: RecordedScore) -> str:
         return f"**{score.value:.2f}** {what}: {how}"
     each = ", ".join(f"{one.value:.2f}" for one in found)
     middle = median_low(one.value for one in found)  # a score that some run has
-    return f"**{middle:.2f}** {what}, median of {each}: {how}"
+    named = "median" if len(found) % 2 else "the lower middle one"
+    return f"**{middle:.2f}** {what}, {named} of {each}: {how}"
 
 
 def _curve(run: RecordedRun) -> str:

@@ -26,7 +26,6 @@ from annotated_transformer.evidence.ledger.run_page import (
     MULTI30K,
     by_settings,
     departures,
-    validation_bleu,
 )
 from annotated_transformer.training.settings import TrainingConfig
 
@@ -37,10 +36,10 @@ PIECES = 10_000
 YARDSTICK = "multi30k_tiny_postnorm_rdrop_84"  # whose operations are 100 %
 PETA = 1e15
 
-STEPS = (  # of the way: a recipe and the one that was made of it, each by a run of it
-    ("multi30k_tiny_postnorm", "multi30k_tiny_postnorm_rdrop"),
-    ("multi30k_tiny_postnorm_rdrop", "multi30k_tiny_postnorm_rdrop_84"),
-    ("multi30k_tiny_postnorm_rdrop", "speed_run_rotations_s0"),
+STEPS = (  # of the way, each in words, by a run of the recipe before it and one of that after it
+    ("R-Drop and smaller branches", "multi30k_tiny_postnorm", "multi30k_tiny_postnorm_rdrop"),
+    ("More passes", "multi30k_tiny_postnorm_rdrop", "multi30k_tiny_postnorm_rdrop_84"),
+    ("Rotations (RoPE) and AdamW", "multi30k_tiny_postnorm_rdrop", "speed_run_rotations_s0"),
 )
 NO_CHANGE = {"seed", "threads", "keep"}  # fields that change nothing of what is learned
 
@@ -70,12 +69,13 @@ RULES = f"""\
 3. **Choosing.** Settings and search are chosen on valid: the score is that of the search that was
    best there (`evaluate --alpha-from valid`, this package's search, a beam of 5 at most). Whoever
    chose by test scores holds no record; whoever knew some says so, and the record keeps the
-   sentence.
+   sentence. Settings taken over from an entry below are no choice of yours; the record names them.
 4. **The clock** is counted: the multiplications and additions in the model's matrix products,
    forward and backward, over the real tokens of all passes. R-Drop passes every sentence twice and
    pays twice. Whatever else is trained on the way counts, and so does a product that is written in
    another way: a commit that computes more in a step adds it to `operations.py`, with a test.
-   Padding, validation and search are free, and Adam is. Muon multiplies matrices in its own step,
+   What is no matrix product is free (norms, softmax, rotations, Adam), and so are padding,
+   validation, search, and a training that was begun anew. Muon multiplies matrices in its own step,
    which is not counted yet, so that it cannot take part; neither can other vocabularies than
    {PIECES:,} pieces with capitals, or 5,000 without, until a pass with them is counted there.
 5. **Anybody's machine.** It must fit into two cores and 24 GB. Where it ran does not matter.
@@ -88,23 +88,30 @@ RECORDS_FIRST = "Records first, then what was best on valid."
 BEST_FIRST = "What was best on valid comes first."
 BELOW = """\
 The recipe with R-Drop, post-norm and 84 epochs is 100 %. Compare operations: processor time is that
-of the machine and of this package's code on the day, and differs where operations are the same.
+of the machine and of this package's code on the day, so that less work may have taken longer.
+R-Drop passes each sentence twice and draws the two answers together; `init_gain` is what the
+branches' starting values are multiplied with, byte dropout rounds its probability to a 256th
+([chapter 8](../notebooks/08_training.ipynb)); rotations, RoPE, stand in place of the sinusoids, and
+AdamW shrinks the weights by itself ([chapter 15](../notebooks/15_after_the_paper.ipynb)).
 Commands, commits, curves, searches and translations stand with
 [the recorded runs](multi30k_run.md).
 """
 
 BOUGHT = """\
-A row is a recipe and the one that was made of it, with every setting that changed. Where several
-changed at once, nobody knows which of them did it, and a difference between single seeds that is
-smaller than seeds lie apart may be chance. [Chapter 15](../notebooks/15_after_the_paper.ipynb)
-changes one part at a time.
+A row is a recipe and the one that was made of it, with every setting of the training that changed,
+by the names of the options; code, machine and the choice of the search may have changed too. Where
+several settings changed at once, nobody knows which of them did it, and a difference that is
+smaller than seeds of one recipe lie apart may be chance. Rotations are no matrix product and cost
+nothing on this clock, but a step takes longer with them.
+[Chapter 15](../notebooks/15_after_the_paper.ipynb) changes one part at a time, in a smaller model,
+and measures its time.
 """
 
 SUBMIT = """\
 ## How to submit
 
 Train the three seeds at a commit that everybody can fetch, and record them there, on the machine
-that trained them:
+that trained them (a recipe scores what it has trained, but keeps no file of the scores):
 
 ```text
 annotated-transformer evaluate --run-dir runs/mine_s0 --split test_2016_flickr \\
@@ -182,7 +189,6 @@ def entries_of(runs: Sequence[RecordedRun]) -> tuple[list[Entry], list[str]]:
     And what cannot take part, each with its reason.
     """
     ours = [run for run in runs if run.data["name"] == MULTI30K.corpus and run.status != "failed"]
-    ours.sort(key=lambda run: -(validation_bleu(run) or 0.0))
     entries, left_out = [], []
     for group in by_settings(ours):
         try:
@@ -226,7 +232,7 @@ def make_speed_page(runs: Sequence[RecordedRun]) -> str:
 def _apart(entries: Sequence[Entry]) -> str:
     """How far seeds of one recipe have come apart."""
     spread = max((max(one.scores) - min(one.scores) for one in entries), default=0.0)
-    return f", because those of one recipe below lie {spread:.1f} apart" if spread else ""
+    return f", because seeds of one recipe below lie {spread:.1f} apart" if spread else ""
 
 
 def _standing(entries: Sequence[Entry]) -> str:
@@ -245,13 +251,15 @@ def _standing(entries: Sequence[Entry]) -> str:
 
 def _within_reach(entries: Sequence[Entry]) -> str:
     """Which recipe could hold it, if its other seeds are as good as the ones that are there."""
-    for number, one in enumerate(entries, 1):
-        if one.score >= GOAL:
-            return (
-                f" Recipe {number} below has {one.score:.2f} so far: whoever trains the three "
-                "seeds of it at one commit may set the first record."
-            )
-    return ""
+    near = [(one.operations, n, one) for n, one in enumerate(entries, 1) if one.score >= GOAL]
+    if not near:
+        return ""
+    _, number, one = min(near)
+    seeds = _seeds(one)
+    return (
+        f" Recipe {number} below has {one.score:.2f} so far ({seeds}): whoever has its three seeds "
+        "of one commit may set the first record."
+    )
 
 
 def _picture(entries: Sequence[Entry]) -> list[str]:
@@ -300,18 +308,25 @@ def _steps(entries: Sequence[Entry]) -> list[str]:
     """What each step of the way changed, and what it bought."""
     of_run = {run.name: number for number, one in enumerate(entries) for run in one.runs}
     lines = list_table_head("score-table", ["Step", "What changed", "BLEU", "Operations"])
-    steps = [(of_run[a], of_run[b]) for a, b in STEPS if a in of_run and b in of_run]
-    for a, b in steps:
+    steps = [(says, of_run[a], of_run[b]) for says, a, b in STEPS if a in of_run and b in of_run]
+    for says, a, b in steps:
         before, after = entries[a], entries[b]
+        gained = signed(after.score - before.score, 2)
         lines += list_table_row(
             [
-                [f"From {a + 1} to {b + 1}"],
+                [f"**{says}**", f"from recipe {a + 1} to {b + 1}"],
                 ["; ".join(changes(before.runs[0], after.runs[0]))],
-                [f"**{signed(after.score - before.score, 2)}**"],
+                [f"{gained}; {_seeds(before)}, then {_seeds(after)}"],
                 [f"{before.operations / PETA:.2f} → {_petas(after)}"],
             ]
         )
-    return ["## What each step bought", "", *lines, "```", "", BOUGHT] if steps else []
+    return ["## What each step bought", "", BOUGHT, *lines, "```", ""] if steps else []
+
+
+def _seeds(entry: Entry) -> str:
+    """How many trainings its score is the mean of."""
+    count = len(entry.counting if entry.has_the_seeds else entry.runs)
+    return "one seed" if count == 1 else f"mean of {count} seeds"
 
 
 def changes(before: RecordedRun, after: RecordedRun) -> list[str]:
@@ -332,7 +347,8 @@ def _settings(run: RecordedRun) -> dict[str, Any]:
     """Every setting of model and training; what an older record does not name is at its default."""
     model = config_from_dict(run.configuration["model"])
     training = TrainingConfig.from_dict(run.configuration["training"])
-    return {**LATER, **model.to_dict(), **training.to_dict()}
+    named = model.to_dict()
+    return {**named, **{name: named.get(name, LATER[name]) for name in LATER}, **training.to_dict()}
 
 
 def _petas(entry: Entry) -> str:
