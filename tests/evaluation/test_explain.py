@@ -509,11 +509,8 @@ def test_what_the_page_says_of_recorded_runs_is_what_they_have():
         gains.append(max(best_of.values()) - best_of[0.6])
         usual = {one.alpha: one.score for one in tuning.tried if one.max_extra == MAX_EXTRA}
         losses.append(usual[1.6] - usual[1.8])
-    apart = max(
-        max(scores) - min(scores)
-        for group in by_settings(captions)
-        if (scores := [cased(run, flickr) for run in group])
-    )
+    of_recipes = [[cased(run, flickr) for run in group] for group in by_settings(captions)]
+    apart = max(max(scores) - min(scores) for scores in of_recipes)
     lower = small_letters.score(flickr, "lower-tokenised")
     assert lower is not None
     for said in (

@@ -244,8 +244,7 @@ def _picture(runs: Sequence[RecordedRun], page: RunPage) -> list[str]:
     below = (
         f"{what}. A row for each recipe, the best on the validation split first, those ended "
         "early last; each dot is a run, the number at the right the median (of an even number the "
-        f"lower middle one).{line} Their searches "
-        "differ (below)."
+        f"lower middle one).{line} Their searches differ (below)."
     )
     return ["```{raw} html", drawing, "```", "", below, ""]
 

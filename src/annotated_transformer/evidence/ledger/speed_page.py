@@ -347,8 +347,7 @@ def _settings(run: RecordedRun) -> dict[str, Any]:
     """Every setting of model and training; what an older record does not name is at its default."""
     model = config_from_dict(run.configuration["model"])
     training = TrainingConfig.from_dict(run.configuration["training"])
-    named = model.to_dict()
-    return {**named, **{name: named.get(name, LATER[name]) for name in LATER}, **training.to_dict()}
+    return {**model.to_dict(), **(LATER | model.to_dict()), **training.to_dict()}
 
 
 def _petas(entry: Entry) -> str:
