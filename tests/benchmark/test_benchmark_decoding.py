@@ -43,8 +43,6 @@ from annotated_transformer.transformer import Transformer
 from sampling import one_in
 from toy_search import BOS, EOS, MAX_EXTRA, PAD, some_sources, toy_model
 
-pytest.importorskip("transformers")
-pytest.importorskip("ctranslate2")
 MARIAN = "Hugging Face Marian"
 
 

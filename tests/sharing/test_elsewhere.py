@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,11 +28,10 @@ from annotated_transformer.sharing.ctranslate2_engine import CTranslate2Engine
 from annotated_transformer.sharing.elsewhere import FORMS
 from annotated_transformer.sharing.in_onnx import DecodeStep, Encode
 from annotated_transformer.sharing.ports import LONGEST
+from annotated_transformer.sharing.translator import Translator
 from annotated_transformer.shipped import FOLDER, load_shipped
 from toy_search import some_sources, toy_model
 
-for needed in ("transformers", "ctranslate2", "onnxscript", "onnxruntime"):
-    pytest.importorskip(needed)
 SENTENCES = generate_corpus()["valid"].source[:200]
 MAX_EXTRA = 50
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,7 +94,7 @@ def test_the_page_shows_the_lines_of_the_cards() -> None:
     page = (ROOT / "book" / "handing_on.md").read_text("utf-8")
     shown = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     cards = "".join(USES.values()).replace("{example}", EXAMPLES["en"])
-    assert shown == re.findall(r"```python\n(.*?)```", cards, re.DOTALL)
+    assert shown == list(dict.fromkeys(re.findall(r"```python\n(.*?)```", cards, re.DOTALL)))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -263,10 +263,36 @@ def test_the_program_in_the_onnx_folder_has_the_packages_numbers() -> None:
 def test_every_form_has_a_card_and_can_be_asked_for() -> None:
     parser = build_parser(["export"])
     wanted = ["export", "--run-dir", "a", "--output", "b", "--format"]
-    for form, (kind, _, _) in FORMS.items():
+    for form in ("folder", *FORMS):
         assert parser.parse_args([*wanted, form]).format == form
-        assert kind in USES
-        assert kind in LIBRARIES
+    assert {*USES} == {*LIBRARIES} == {"folder", *FORMS}
+
+
+def test_only_the_package_itself_claims_the_packages_scores() -> None:
+    signature = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
+    score = {"name": "cased", "value": 98.7, "signature": signature}
+    report = {"data": "grammar", "split": "test", "beam": 4, "alpha": 0.6, "scores": [score]}
+    translator = Translator.from_folder(FOLDER)
+    translator.reports = [{**report, "alpha_chosen_on": None, "max_extra": 50}]
+    for form in USES:
+        card = translator.generate_model_card(form)
+        is_ours = form == "folder"
+        assert (card.data.eval_results is not None) == is_ours
+        assert ("measure the folder itself" in card.text) == (not is_ours)
+        assert "98.70" in card.text
+        assert ("rounded to 8 bits" in card.text) == (form == "ctranslate2-int8")
+
+
+def test_a_line_that_is_too_long_costs_the_others_nothing(folders: Path) -> None:
+    long = "dog " * 600
+    program = folders / "onnx" / "translate.py"
+    lines = f"{SENTENCES[0]}\n{long}\n{SENTENCES[1]}\n"
+    done = subprocess.run(
+        [sys.executable, program], input=lines, capture_output=True, text=True, encoding="utf-8"
+    )
+    found = ours(1, SENTENCES[:2])
+    assert done.stdout.split("\n") == [found[0], "", found[1], ""]
+    assert "line 2 is left empty" in done.stderr
 
 
 # --- what goes wrong ------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import torch
+import transformers
 
 from annotated_transformer.cli import main
 from annotated_transformer.data import Vocabulary, generate_corpus
@@ -20,8 +22,6 @@ from annotated_transformer.training import RunDirectory, TrainingConfig, load_ru
 from annotated_transformer.training.trainer import build_model
 from toy_run import write_corpus
 
-transformers: Any = pytest.importorskip("transformers")
-sentencepiece: Any = pytest.importorskip("sentencepiece")
 SENTENCES = [*generate_corpus()["valid"].source[:40], "Ünïcode ﬁne…  twice", "日本 dogs?"]
 PIECES = 300
 LANGUAGES = ("--source", "en", "--target", "de")

@@ -16,7 +16,6 @@ class KnownModel:
 
     Attributes:
         name: as its authors call it.
-        year: of its publication.
         config: its sizes and parts.
         context: the longest row that it was made for, in tokens; None where nothing bounds it.
         source: where the sizes are published: a key of the bibliography.

@@ -62,20 +62,27 @@ def sizes(corpus: ParallelCorpus) -> dict[str, int]:
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    """Every corpus with one line about it."""
+    """Every corpus with one line about it, and one on its terms if it is published."""
     width = max(map(len, CORPORA))
-    report(
-        arguments,
-        {"corpora": [{"name": name, "about": about} for name, about in CORPORA.items()]},
-        [f"{name:{width}}  {about}" for name, about in CORPORA.items()],
-    )
+    facts, lines = [], []
+    for name, about in CORPORA.items():
+        published = published_corpus(name, "en", default_target(name))
+        terms = published.terms if published else None
+        facts.append({"name": name, "about": about, "terms": terms})
+        lines.append(f"{name:{width}}  {about}")
+        lines += [f"{'':{width}}  terms: {terms}"] if terms else []
+    report(arguments, {"corpora": facts}, lines)
     return 0
+
+
+def default_target(name: str) -> str:
+    """What a corpus has beside its source."""
+    return TREES if name == "gum" else "de"
 
 
 def languages_of(arguments: argparse.Namespace) -> tuple[str, str]:
     """Source and target, the target by default what the corpus has."""
-    default = TREES if arguments.name == "gum" else "de"
-    return arguments.source, arguments.target or default
+    return arguments.source, arguments.target or default_target(arguments.name)
 
 
 def run_get(arguments: argparse.Namespace) -> int:

@@ -46,7 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     must_be_free(arguments.output)  # before the work, not after it
     translator = Translator.from_folder(arguments.run_dir)
-    translator.reports += [read_report(path) for path in arguments.scores]
+    for report in map(read_report, arguments.scores):
+        if report not in translator.reports:
+            translator.reports.append(report)
     fields = {"license": arguments.license} if arguments.license else {}
     if arguments.format == "folder":
         translator.save_pretrained(arguments.output, model_card_kwargs=fields)

@@ -19,10 +19,11 @@ LIBRARY = "annotated-transformer"
 PAPER = "https://arxiv.org/abs/1706.03762"
 TASK = "translation"
 
-LIBRARIES = {  # what each kind of folder is for, by the hub's name
+LIBRARIES = {  # what each form of folder is for, by the hub's name
     "folder": LIBRARY,
     "huggingface": "transformers",
     "ctranslate2": "ctranslate2",
+    "ctranslate2-int8": "ctranslate2",
     "onnx": "onnx",
 }
 USES = {
@@ -73,6 +74,11 @@ or `python translate.py < lines`. It writes the most probable token each time, a
 two graphs take and give.
 """,
 }
+USES["ctranslate2-int8"] = f"Its matrices are rounded to 8 bits.\n\n{USES['ctranslate2']}"
+ELSEWHERE = (
+    f"Measured with `{LIBRARY}`, by its search, on the weights from which this folder was made: "
+    "measure the folder itself where it is to be used.\n\n"
+)
 
 
 def write_card(
@@ -81,7 +87,7 @@ def write_card(
     reports: Sequence[dict[str, Any]],
     made_from: MadeFrom,
     fields: dict[str, Any],
-    kind: str = "folder",
+    form: str = "folder",
 ) -> str:
     """The card in Markdown, with the head that the hub reads.
 
@@ -91,18 +97,20 @@ def write_card(
         reports: the scores that are known, one report a split.
         made_from: where the weights come from.
         fields: of the head, such as license.
-        kind: of the folder that it lies in, one of `USES`.
+        form: of the folder that it lies in, one of `USES`.
     """
     source, target = run.data["source"], run.data["target"]
     past = past_of(run, metrics, made_from)
     name = f"Transformer, {source} to {target}, {past.name}"
+    is_ours = form == "folder"  # only there are the scores the folder's own
+    results = [result for report in reports for result in results_of(report)]
     head = ModelCardData(
         language=[source, target],
-        library_name=LIBRARIES[kind],
+        library_name=LIBRARIES[form],
         pipeline_tag=TASK,
         tags=["pytorch", "transformer", "attention-is-all-you-need"],
         model_name=name,
-        eval_results=[result for report in reports for result in results_of(report)] or None,
+        eval_results=results if is_ours and results else None,
         **fields,
     )
     parts = [
@@ -111,8 +119,8 @@ def write_card(
         f"{past.says}\n",
         "## The model\n\n" + rows(about_the_model(run.model, past.departures)),
         "## How it was trained\n\n" + rows({**past.training, "weights": str(made_from)}),
-        "## What it scores\n\n" + scores_of(reports),
-        "## How to use it\n\n" + USES[kind].format(example=EXAMPLES.get(source, "...")),
+        "## What it scores\n\n" + ELSEWHERE * (not is_ours and bool(reports)) + scores_of(reports),
+        "## How to use it\n\n" + USES[form].format(example=EXAMPLES.get(source, "...")),
         "## What it is not good for\n\n" + limits(past),
     ]
     return "\n".join(parts)

@@ -47,7 +47,7 @@ def export(translator: Translator, folder: Path, form: str, **fields: Any) -> No
             is not installed.
     """
     must_be_free(folder)
-    kind, needed, write = FORMS[form]
+    needed, write = FORMS[form]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent) as begun:  # a folder is whole, or is not there
         made = Path(begun) / folder.name
@@ -58,7 +58,7 @@ def export(translator: Translator, folder: Path, form: str, **fields: Any) -> No
                 f"--format {form} needs {needed}, and {error.name} is not installed: pip install "
                 f"{needed}"
             ) from error
-        translator.generate_model_card(kind, **fields).save(made / "README.md")
+        translator.generate_model_card(form, **fields).save(made / "README.md")
         if folder.is_dir():
             folder.rmdir()  # it is empty
         made.replace(folder)
@@ -127,10 +127,10 @@ def to_onnx(translator: Translator, folder: Path) -> None:
 
 
 Write = Callable[[Translator, Path], None]
-# The name of a form -> the kind of its card, what it needs, and what writes it.
-FORMS: dict[str, tuple[str, str, Write]] = {
-    "huggingface": ("huggingface", "transformers", to_hugging_face),
-    "ctranslate2": ("ctranslate2", "ctranslate2", to_ctranslate2("float32")),
-    "ctranslate2-int8": ("ctranslate2", "ctranslate2", to_ctranslate2("int8")),
-    "onnx": ("onnx", "onnx onnxscript", to_onnx),
+# The name of a form -> what it needs, and what writes it.
+FORMS: dict[str, tuple[str, Write]] = {
+    "huggingface": ("transformers", to_hugging_face),
+    "ctranslate2": ("ctranslate2", to_ctranslate2("float32")),
+    "ctranslate2-int8": ("ctranslate2", to_ctranslate2("int8")),
+    "onnx": ("onnx onnxscript", to_onnx),
 }

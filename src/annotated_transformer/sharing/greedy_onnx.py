@@ -38,11 +38,12 @@ class Translator:
         return str(self.tokenizer.decode(self.tokens(self.tokenizer.encode(sentence).ids)))
 
     def tokens(self, source: list[int]) -> list[int]:
-        """From the tokens of a sentence, </s> behind, to those of its translation without it."""
+        """From the tokens of a sentence, </s> behind, to those of its translation without it.
+
+        Raises ValueError if the sentence is too long.
+        """
         if len(source) > PLACES:
-            raise SystemExit(
-                f"a sentence has {len(source)} tokens, and at most {PLACES} can be read"
-            )
+            raise ValueError(f"it has {len(source)} tokens, and at most {PLACES} can be read")
         given = np.array([source])  # (1, n_src)
         keys, values = self.encoder.run(None, {"source": given})
         seen = {"source": given, "memory_keys": keys, "memory_values": values}
@@ -61,5 +62,9 @@ class Translator:
 
 if __name__ == "__main__":
     translate = Translator(Path(__file__).parent)
-    for line in sys.stdin:
-        print(translate(line))
+    for number, line in enumerate(sys.stdin, 1):
+        try:
+            print(translate(line))
+        except ValueError as error:
+            print(f"line {number} is left empty: {error}", file=sys.stderr)
+            print()

@@ -114,9 +114,9 @@ class Translator(ModelHubMixin, library_name=LIBRARY):
         """Where the text lay on the machine that trained is nobody else's business."""
         return replace(self.run, data={**self.run.data, "data_dir": None})
 
-    def generate_model_card(self, kind: str = "folder", **fields: Any) -> ModelCard:
-        """README.md of a folder of this kind. `fields` are of its head, as license="cc-by-4.0"."""
-        text = write_card(self.run, self.metrics, self.reports, self.made_from, fields, kind)
+    def generate_model_card(self, form: str = "folder", **fields: Any) -> ModelCard:
+        """README.md of a folder of this form. `fields` are of its head, as license="cc-by-4.0"."""
+        text = write_card(self.run, self.metrics, self.reports, self.made_from, fields, form)
         return ModelCard(text)
 
     @classmethod
@@ -167,5 +167,6 @@ def shareable(report: Any, origin: Path, advice: str) -> Report:
     scores = [checked(one, SCORE, f"a score in {origin}", advice) for one in report["scores"]]
     if unknown := [one["name"] for one in scores if one["name"] not in PROTOCOLS]:
         raise damaged(origin, f"there is no protocol {unknown[0]!r}", advice)
-    kept = {name: report.get(name, MAX_EXTRA) for name in KEPT}  # older reports lack the last
+    known = {"max_extra": MAX_EXTRA, **report}  # which older reports lack
+    kept = {name: known[name] for name in KEPT}
     return {**kept, "scores": [{name: one[name] for name in SCORE} for one in scores]}
