@@ -30,8 +30,8 @@ from annotated_transformer.evaluation.causes_in_texts import LEAST, OF_TEXTS, Ca
 from annotated_transformer.evaluation.explain import causes, nothing_seen
 from annotated_transformer.evaluation.forensics import score_under_every_protocol
 from annotated_transformer.evaluation.scoring import cased_bleu
+from annotated_transformer.evidence.ledger.recipes import by_recipe
 from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, load_run_records
-from annotated_transformer.evidence.ledger.run_page import by_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SPLIT = generate_corpus(train=1).splits["test"]
@@ -400,8 +400,15 @@ def test_a_search_that_is_better_than_chance_is_a_cause(in_use, asked):
     assert cause.gain == pytest.approx(100 - every_third.score)
     name = "greedy" if beam == 1 else f"beam {beam} and alpha {alpha}"
     assert f"{name} {every_third.score:.2f} (in use)" in cause.found
-    assert "--alpha-from" in cause.advice
-    assert "on another split than the one that is scored" in cause.advice
+    assert cause.advice.startswith(f"Take --beam {asked[-1][0]}")
+    assert "on another split than the one that is scored (--alpha-from)" in cause.advice
+
+
+def test_where_greedy_search_wins_no_beam_is_the_advice():
+    texts = replace(GOOD, hypotheses=[line[:-1] for line in GOOD.references])
+    cause = search(texts, trained(translate=Searches(1, 0.6), beam=4, alpha=1.0))
+    assert cause is not None
+    assert cause.advice.startswith("Take --beam 1, or choose --alpha and --max-extra anew on")
 
 
 def test_a_search_that_is_better_by_chance_is_none():
@@ -509,7 +516,7 @@ def test_what_the_page_says_of_recorded_runs_is_what_they_have():
         gains.append(max(best_of.values()) - best_of[0.6])
         usual = {one.alpha: one.score for one in tuning.tried if one.max_extra == MAX_EXTRA}
         losses.append(usual[1.6] - usual[1.8])
-    of_recipes = [[cased(run, flickr) for run in group] for group in by_settings(captions)]
+    of_recipes = [[cased(run, flickr) for run in group] for group in by_recipe(captions)]
     apart = max(max(scores) - min(scores) for scores in of_recipes)
     lower = small_letters.score(flickr, "lower-tokenised")
     assert lower is not None

@@ -60,7 +60,7 @@ def search(texts: Texts, trained: Trained) -> Cause | None:
     for one in others:
         if one not in tried:
             tried[one] = replace(some, hypotheses=trained.translate(some.sources, *one))
-    best = max(tried.values(), key=lambda one: one.score)
+    (width, _), best = max(tried.items(), key=lambda one: one[1].score)
     better, used = (
         count_sentences(one.hypotheses, some.references, "cased") for one in (best, some)
     )
@@ -71,12 +71,14 @@ def search(texts: Texts, trained: Trained) -> Cause | None:
         + " (in use)" * (one is some)
         for (size, alpha), one in tried.items()
     )
+    advice = f"Take --beam {beam} and choose --alpha"
+    if width == 1:
+        advice = "Take --beam 1, or choose --alpha and --max-extra anew"
     return Cause(
         "search",
         f"On {len(some.references):,} sentences of this split: {scores}.",
         best.score - some.score,
-        f"Take --beam {beam} and choose --alpha on another split than the one that is scored "
-        "(--alpha-from).",
+        f"{advice} on another split than the one that is scored (--alpha-from).",
     )
 
 
