@@ -1,13 +1,14 @@
 # Every command sets up what it needs from nothing: Python 3.11 or later and make are enough.
 #   PYTHON=python3.13    the Python to make the environment with
 #   CPU_ONLY=1           on a machine without a GPU: PyTorch's smaller CPU build
-#   NEWEST=1             the newest releases that pyproject.toml allows, instead of the lock
+#   NEWEST=1             the newest releases that pyproject.toml allows, instead of the lock, in an
+#                        environment of their own
 #   DATA_DIR=FOLDER      real corpora for the tests that can use them (they are skipped without)
 #   BASE=COMMIT          what `make quick` compares with
 #   RECORD=1             let the chapters say that they passed today (results/verified.json); with
-#                        NEWEST=1, list in results/newest.txt the versions with which all passed
+#                        NEWEST=1 instead list in results/newest.txt the versions with which all passed
 
-VENV ?= .venv
+VENV ?= $(if $(NEWEST),.venv-newest,.venv)
 PORT ?= 8000
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(8, os.cpu_count() or 2))")
 DATA_DIR ?=
@@ -136,7 +137,7 @@ test-code-all: setup node_modules/.installed book
 test-notebooks: setup
 	@echo "== Every notebook, strictly"
 	@$(PYTEST) $(NBVAL) $(NOTEBOOKS)
-	@$(if $(RECORD),$(RUN) tools/verified.py)
+	@$(if $(NEWEST),,$(if $(RECORD),$(RUN) tools/verified.py))
 
 # A notebook that passes once may have been lucky.
 test-notebooks-again: test-notebooks
@@ -161,4 +162,4 @@ lock: setup
 	@$(RUN) tools/lock.py $(if $(UPGRADE),--upgrade) $(if $(TORCH),--torch $(TORCH))
 
 clean:
-	rm -rf $(VENV) _build node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-newest $(VENV) _build node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -4,7 +4,7 @@
     python tools/plain_sphinx.py epub       _build/plain/epub: one file for readers of books
     python tools/plain_sphinx.py gettext    _build/plain/gettext: catalogues for translators
 
-Jupyter Book 1 holds Sphinx at 7; this needs sphinx, myst-nb and sphinx-book-theme of any release.
+Jupyter Book 1 holds Sphinx at 7; this needs what pyproject.toml lists beside it, of any release.
 """
 
 import shutil
