@@ -31,4 +31,4 @@ else
     --precision fp32 --keep 10 --average 10 --threads 1 --device cpu --seed "$seed"
 fi
 
-annotated-transformer evaluate --run-dir "$run" --split test_2016_flickr --beam 5 --alpha-from valid --max-extra 5 10 20 50
+annotated-transformer evaluate --run-dir "$run" --split test_2016_flickr --beam 5 --alpha-from valid --max-extra 5 10 20 50 --threads 1

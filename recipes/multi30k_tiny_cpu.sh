@@ -26,7 +26,7 @@ else
   annotated-transformer train --run-dir "$run" \
     --data multi30k --preset tiny --epochs 84 --max-tokens 2048 \
     --dropout 0.2 --learning-rate 4e-3 --warmup 400 --decay 0.6 --init-gain 0.5 --r-drop 5 \
-    --byte-dropout --precision bf16 --keep 10 --average 10 --device cpu
+    --byte-dropout --precision bf16 --keep 10 --average 10 --threads 1 --device cpu
 fi
 
-annotated-transformer evaluate --run-dir "$run" --split test_2016_flickr --beam 5 --alpha-from valid --max-extra 5 10 20 50
+annotated-transformer evaluate --run-dir "$run" --split test_2016_flickr --beam 5 --alpha-from valid --max-extra 5 10 20 50 --threads 1

@@ -15,6 +15,8 @@ from annotated_transformer.cli import build_parser
 from annotated_transformer.cli.doctor_run import CPU_RUN
 from annotated_transformer.cli.train_run import TRAINING_OPTIONS, configure
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS
+from annotated_transformer.evidence.ledger.recorded_runs import load_run_records
 from annotated_transformer.fast.projected_loss import loss_chunk
 from annotated_transformer.training import TrainingConfig
 from annotated_transformer.training.departures import training_departures
@@ -31,7 +33,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="scripts for bash")
 def commands(path: Path) -> list[list[str]]:
     """The calls of our program in a script, lines put together, what launches them left out."""
     text = path.read_text("utf-8").replace("\\\n", " ")
-    text = text.replace("$run", f"runs/{path.stem}").replace("$seed", "0")
+    [run] = re.findall(r"^run=(\S+)$", text, re.MULTILINE)
+    text = text.replace("$run", run).replace("$seed", "0")
     code = [line.strip() for line in text.splitlines() if not line.lstrip().startswith("#")]
     return [shlex.split(line.partition(PROGRAM)[2]) for line in code if PROGRAM in line]
 
@@ -57,6 +60,21 @@ def test_a_script_parses_and_says_what_to_expect(path: Path) -> None:
     for word in ("# Usage:", "# Time:", "# Score:"):
         assert word in text
     assert os.access(path, os.X_OK)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_the_scores_in_its_head_were_recorded(path: Path) -> None:
+    head = path.read_text("utf-8").partition("set -euo")[0]
+    corpus = path.stem.partition("_")[0]
+    recorded = {
+        f"{score.value:.2f}"
+        for run in load_run_records(ROOT / "results")
+        if run.data["name"] == corpus
+        for score in run.scores
+        if score.protocol in BLEU_PROTOCOLS
+    }
+    literature = {"41.02"}
+    assert {*re.findall(r"\b\d\d\.\d\d\b", head)} <= recorded | literature
 
 
 # How a script says what departs from the paper.
@@ -97,7 +115,8 @@ def test_its_commands_are_those_of_the_program(path: Path) -> None:
     assert names == [*doctor, "data", "train", "train", "evaluate"]
     resumed, begun = (vars(arguments) for arguments in parsed if arguments.command == "train")
     assert resumed["resume"]
-    assert begun["run_dir"] == resumed["run_dir"] == Path("runs") / path.stem
+    of_seed = "_s0" if "$seed" in path.read_text("utf-8") else ""
+    assert begun["run_dir"] == resumed["run_dir"] == Path("runs") / f"{path.stem}{of_seed}"
     settings = TrainingConfig(**{key: begun[key] for key in TRAINING_OPTIONS if key in begun})
     launched = re.search(r"--nproc-per-node (\d+)", path.read_text("utf-8"))
     machines = re.search(r"--nnodes (\d+)", path.read_text("utf-8"))
