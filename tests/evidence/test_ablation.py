@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotated_transformer.cli import main, parse_command
-from annotated_transformer.cli.train_run import MODEL_OPTIONS
+from annotated_transformer.cli.train_run import MODEL_OPTIONS, configuration_of
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.evidence.ablation import runner as runner_module
@@ -84,7 +84,7 @@ def small_plan_values(*rows: dict, **options) -> dict:
 
 
 def small_runner(folder: Path, told: list[str]) -> Runner:
-    return Runner(folder / "runs", folder / "records", parse_command, told.append)
+    return Runner(folder / "runs", folder / "records", configuration_of, told.append)
 
 
 # --- plans ----------------------------------------------------------------------------------------
@@ -451,7 +451,7 @@ def test_a_study_is_of_one_corpus(tmp_path: Path) -> None:
     def runner(pairs: int) -> Runner:
         folder = tmp_path / f"of_{pairs}"
         data = folder if folder.exists() else folder_of(folder, pairs)
-        return Runner(tmp_path / "runs", tmp_path / "records", parse_command, print, data)
+        return Runner(tmp_path / "runs", tmp_path / "records", configuration_of, print, data)
 
     values = {**small_plan_values(row("dropout", dropout=0.3)), "data": "folder"}
     tasks = read_plan("small", values).choose(None, None)
@@ -465,7 +465,7 @@ def test_a_published_corpus_is_recorded_by_its_name_only_if_it_is_the_published_
     tmp_path: Path,
 ) -> None:
     folder = folder_of(tmp_path / "mine", 60)
-    runner = Runner(tmp_path / "runs", tmp_path / "records", parse_command, print, folder)
+    runner = Runner(tmp_path / "runs", tmp_path / "records", configuration_of, print, folder)
     tasks = read_plan("small", {**small_plan_values(), "data": "multi30k"}).choose(None, None)
     with pytest.raises(CallError, match="does not hold multi30k as it was published"):
         runner.run(tasks)

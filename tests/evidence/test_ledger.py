@@ -1,6 +1,5 @@
 """The ledger: every fact has a row, our figures come from data, and tampering is noticed."""
 
-import argparse
 import itertools
 import json
 import math
@@ -18,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotated_transformer.cli import parse_command
+from annotated_transformer.cli.train_run import configuration_of
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.evaluation.scoring import TriedSearch
@@ -36,6 +36,7 @@ from annotated_transformer.evidence.ledger.page_parts import (
     plain,
     wrap_command,
 )
+from annotated_transformer.evidence.ledger.recipes import by_recipe, departures
 from annotated_transformer.evidence.ledger.recorded_runs import (
     RecordedRun,
     RecordedScore,
@@ -48,11 +49,7 @@ from annotated_transformer.evidence.ledger.recording import Request, choose_line
 from annotated_transformer.evidence.ledger.rescoring import corpus_of, problems_of_scores
 from annotated_transformer.evidence.ledger.rows import Finding, Reason, Row, Treatment
 from annotated_transformer.evidence.ledger.rows_experiments import all_rows
-from annotated_transformer.evidence.ledger.run_page import (
-    by_settings,
-    departures,
-    make_run_page,
-)
+from annotated_transformer.evidence.ledger.run_page import make_run_page
 from annotated_transformer.evidence.table3 import TABLE_3
 from annotated_transformer.training.settings import TrainingConfig
 
@@ -238,7 +235,7 @@ def test_the_ledger_of_this_repository_holds(every: int, monkeypatch: pytest.Mon
     repository = checks.find_repository(ROOT)
     assert load_run_records(repository.results)  # else there would be nothing to hold
     assert find_ledger_cells(repository.notebooks)
-    assert checks.check_repository(repository, parse_command) == []
+    assert checks.check_repository(repository, configuration_of) == []
 
 
 def copy_of_record(name: str, folder: Path, **changed: float) -> RecordedRun:
@@ -330,7 +327,7 @@ def test_how_the_settings_were_chosen_stands_with_the_scores() -> None:
         side_by_side.index(words) for words in ("below the table", "**12.34**", "By looking.")
     )
     assert pointed_at < scores < said
-    assert page.count("By looking.") == 3
+    assert page.count("By looking.") == 1
     assert "below the table" not in make_run_page([a_run(name=f"multi30k_{x}") for x in "ab"])
     page = make_run_page([*both, a_run(name="multi30k_c", title="the third", settings_chosen="X.")])
     assert "- *The third.* X." in page
@@ -353,7 +350,7 @@ def test_an_older_record_that_names_fewer_options_stands_with_its_seeds() -> Non
     configuration = json.loads(json.dumps(older.configuration))
     del configuration["training"]["init_gain"], configuration["model"]["residual"]
     older = replace(older, configuration=configuration)
-    assert by_settings([newer, older]) == [[newer, older]]
+    assert by_recipe([newer, older]) == [[newer, older]]
 
 
 def test_runs_that_differ_in_the_seed_stand_together_with_their_median() -> None:
@@ -363,7 +360,7 @@ def test_runs_that_differ_in_the_seed_stand_together_with_their_median() -> None
         configuration={**a_run().configuration, "training": TrainingConfig(steps=30).to_dict()},
         scores=a_score(value=41.0),
     )
-    assert [[run.name for run in group] for group in by_settings([*seeds, other])] == [
+    assert [[run.name for run in group] for group in by_recipe([*seeds, other])] == [
         ["multi30k_s0", "multi30k_s1", "multi30k_s2"],
         ["multi30k_z"],
     ]
@@ -402,20 +399,12 @@ def test_outside_a_clone_there_is_no_ledger(tmp_path: Path) -> None:
 # --- recorded runs --------------------------------------------------------------------------------
 
 
-def parse(command: str) -> argparse.Namespace:
-    """A stand-in for the program's parser: it knows one command and one option."""
-    words = command.split()
-    if words[:2] != ["annotated-transformer", "train"] or "--old-option" in words:
-        raise ValueError("unrecognized arguments")
-    return argparse.Namespace()
-
-
 def a_run(**changes: Any) -> RecordedRun:
     values: dict[str, Any] = {
         "name": "multi30k_example",
         "title": "An example",
         "status": "finished",
-        "command": "annotated-transformer train --run-dir runs/a",
+        "command": "annotated-transformer train --run-dir runs/a --steps 20",
         "configuration": {
             "model": TransformerConfig.preset("tiny", 100).to_dict(),
             "training": TrainingConfig(steps=20).to_dict(),
@@ -444,7 +433,7 @@ def a_run(**changes: Any) -> RecordedRun:
 
 
 def test_a_sound_run_has_no_problem() -> None:
-    assert problems_of_run(a_run(), parse) == []
+    assert problems_of_run(a_run(), configuration_of) == []
 
 
 def a_score(**changes: Any) -> tuple[RecordedScore, ...]:
@@ -461,6 +450,9 @@ def a_tuning(tried: list[tuple[Any, ...]], split: str = "test") -> Tuning:
         ({"status": "splendid"}, "is none of"),
         ({"command": "annotated-transformer train --old-option"}, "no longer understood"),
         ({"evaluation_commands": ["annotated-transformer score"]}, "no longer understood"),
+        ({"command": a_run().command + " --seed 7"}, "seed is 0, and the command trains with 7"),
+        ({"command": a_run().command + " --norm pre"}, "norm is 'post', and the command"),
+        ({"scores": a_score(protocol="made-up")}, "there is no such protocol"),
         ({"status": "failed", "what_went_badly": []}, "does not say what went badly"),
         ({"metrics": ()}, "has no curve"),
         ({"scores": ()}, "has no scores"),
@@ -505,19 +497,19 @@ def a_tuning(tried: list[tuple[Any, ...]], split: str = "test") -> Tuning:
     ],
 )
 def test_unsound_runs_are_noticed(changes: dict[str, Any], words: str) -> None:
-    problems = problems_of_run(a_run(**changes), parse)
+    problems = problems_of_run(a_run(**changes), configuration_of)
     assert any(words in problem for problem in problems), problems
 
 
 def test_equally_good_alphas_are_no_problem() -> None:
     tied = a_tuning([(0.4, 20.0), (0.6, 20.0)])
-    assert problems_of_run(a_run(tuning=(tied,)), parse) == []
+    assert problems_of_run(a_run(tuning=(tied,)), configuration_of) == []
 
 
 def test_a_greedy_search_has_no_alpha_that_could_be_wrong() -> None:
     tuning = replace(a_tuning([(0.4, 20.0, 5), (0.6, 20.0, 5), (0.4, 19.0)]), beam=1)
     scores = a_score(beam=1, alpha=None, alpha_chosen_on="", max_extra=5)
-    assert problems_of_run(a_run(tuning=(tuning,), scores=scores), parse) == []
+    assert problems_of_run(a_run(tuning=(tuning,), scores=scores), configuration_of) == []
     page = make_run_page([a_run(tuning=(tuning,), scores=scores)])
     assert "greedy, at most source + 5 tokens; " in page
 
@@ -605,7 +597,7 @@ def make_run_dir(folder: Path) -> Request:
         run_dir=run_dir,
         folder=folder / "results" / "multi30k_a",
         title="A run",
-        command="annotated-transformer train --run-dir runs/a",
+        command="annotated-transformer train --run-dir runs/a --seed 3",
         score_files=[folder / "scores.json"],
         translations={"test": folder / "ours.txt"},
         sources={"test": folder / "source.en"},
@@ -614,7 +606,7 @@ def make_run_dir(folder: Path) -> Request:
 
 def test_a_record_is_made_and_read_again(tmp_path: Path) -> None:
     request = make_run_dir(tmp_path)
-    run = record_run(request, parse)
+    run = record_run(request, configuration_of)
     assert run == load_run_record(request.folder)
     assert run.seeds == {"training": 3}
     assert run.cost["process_cpu_seconds"] == 9.5
@@ -626,7 +618,7 @@ def test_a_record_is_made_and_read_again(tmp_path: Path) -> None:
     assert "/home/somebody" not in (request.folder / "run.json").read_text()
     assert (request.folder / "translations.test.txt").read_text() == "eins\nzwei\n"
     with pytest.raises(CallError, match="never overwritten"):
-        record_run(request, parse)
+        record_run(request, configuration_of)
 
 
 @pytest.mark.parametrize(
@@ -645,7 +637,7 @@ def test_an_unsound_record_is_refused_and_leaves_nothing(
 ) -> None:
     request = replace(make_run_dir(tmp_path), **changes)
     with pytest.raises((CallError, WorkError), match=words):
-        record_run(request, parse)
+        record_run(request, configuration_of)
     assert not request.folder.exists()
 
 
@@ -655,7 +647,7 @@ def test_a_record_keeps_the_alphas_that_were_tried(tmp_path: Path) -> None:
     report = json.loads(file.read_text())
     tuning = [{"alpha": 0.8, "score": 9.8765}, {"alpha": 1.0, "score": 10.0}]
     file.write_text(json.dumps({**report, "tuning": tuning}))
-    run = record_run(request, parse)
+    run = record_run(request, configuration_of)
     tried = (TriedSearch(0.8, 9.88), TriedSearch(1.0, 10.0))
     assert run.tuning == (Tuning("test", 5, "valid", "lower-tokenised", tried),)
     kept = json.loads((request.folder / "tuning.json").read_text())
@@ -674,14 +666,14 @@ def test_a_record_keeps_the_limit_that_was_chosen(tmp_path: Path) -> None:
     ]
     report = {**json.loads(file.read_text()), "max_extra": 10, "tuning": tuning}
     file.write_text(json.dumps(report))
-    run = record_run(request, parse)
+    run = record_run(request, configuration_of)
     assert run == load_run_record(request.folder)
     assert [one.max_extra for one in run.tuning[0].tried] == [50, 10]
     assert (run.scores[0].max_extra, run.scores[1].max_extra) == (10, None)
     shutil.rmtree(request.folder)
     file.write_text(json.dumps({**report, "max_extra": 50}))
     with pytest.raises(WorkError, match=r"is 1\.0, but 1\.0, at most source \+ 10 tokens"):
-        record_run(request, parse)
+        record_run(request, configuration_of)
 
 
 def test_the_papers_alpha_with_another_limit_is_not_the_papers_search(tmp_path: Path) -> None:
@@ -690,9 +682,9 @@ def test_the_papers_alpha_with_another_limit_is_not_the_papers_search(tmp_path: 
     given = {**json.loads(file.read_text()), "alpha": 0.6, "alpha_chosen_on": None}
     file.write_text(json.dumps({**given, "max_extra": 10}))
     with pytest.raises(WorkError, match="does not say where its length penalty was chosen"):
-        record_run(request, parse)
+        record_run(request, configuration_of)
     file.write_text(json.dumps({**given, "max_extra": 50}))
-    assert record_run(request, parse).scores[0].alpha_chosen_on == "the paper"
+    assert record_run(request, configuration_of).scores[0].alpha_chosen_on == "the paper"
 
 
 def test_a_record_whose_alpha_was_not_the_best_is_refused(tmp_path: Path) -> None:
@@ -702,11 +694,11 @@ def test_a_record_whose_alpha_was_not_the_best_is_refused(tmp_path: Path) -> Non
     tuning = [{"alpha": 0.8, "score": 11.0}, {"alpha": 1.0, "score": 10.0}]
     file.write_text(json.dumps({**report, "tuning": tuning}))
     with pytest.raises(WorkError, match=r"is 1\.0, but 0\.8 scored best on valid"):
-        record_run(request, parse)
+        record_run(request, configuration_of)
     assert not request.folder.exists()
     file.write_text(json.dumps({**report, "tuning": [{"alpha": 0.8}]}))
     with pytest.raises(CallError, match="is not what"):
-        record_run(request, parse)
+        record_run(request, configuration_of)
 
 
 def test_scores_of_a_file_are_not_recorded_as_a_models(tmp_path: Path) -> None:
@@ -714,20 +706,20 @@ def test_scores_of_a_file_are_not_recorded_as_a_models(tmp_path: Path) -> None:
     file = Path(request.score_files[0])
     file.write_text(json.dumps({**json.loads(file.read_text()), "run_dir": None}))
     with pytest.raises(CallError, match="which any model may have written"):
-        record_run(request, parse)
+        record_run(request, configuration_of)
     assert not request.folder.exists()
 
 
 def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
     request = make_run_dir(tmp_path)
-    record_run(request, parse)
+    record_run(request, configuration_of)
     values = json.loads((request.folder / "run.json").read_text())
     (request.folder / "run.json").write_text(json.dumps({**values, "surprise": 1}))
     with pytest.raises(WorkError, match="unknown fields: surprise"):
         load_run_record(request.folder)
     del values["hardware"]
     (request.folder / "run.json").write_text(json.dumps(values))
-    with pytest.raises(WorkError, match="lacks hardware"):
+    with pytest.raises(WorkError, match="hardware is missing"):
         load_run_record(request.folder)
     (request.folder / "run.json").write_text("{")
     with pytest.raises(WorkError, match="is not JSON"):
@@ -738,7 +730,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"\xff{}\n", b"[[]\n", b"7\n"])
 def test_a_damaged_file_of_a_record_is_named(tmp_path: Path, name: str, content: bytes) -> None:
     request = make_run_dir(tmp_path)
-    record_run(request, parse)
+    record_run(request, configuration_of)
     (request.folder / name).write_bytes(content)
     with pytest.raises(WorkError, match=name):
         load_run_record(request.folder)
@@ -751,8 +743,42 @@ def test_no_record_is_made_from_a_damaged_file(tmp_path: Path, name: str) -> Non
     request = make_run_dir(tmp_path)
     (tmp_path / name).write_bytes(b"\xff{}\n")
     with pytest.raises(WorkError, match=Path(name).name):
-        record_run(request, parse)
+        record_run(request, configuration_of)
     assert not request.folder.exists()
+
+
+def test_the_scores_of_another_run_are_refused(tmp_path: Path) -> None:
+    request = make_run_dir(tmp_path)
+    file = Path(request.score_files[0])
+    report = json.loads(file.read_text())
+    file.write_text(json.dumps({**report, "run_dir": "runs/mine_s1"}))
+    with pytest.raises(CallError, match=r"has the scores of runs/mine_s1, and .*run is recorded"):
+        record_run(request, configuration_of)
+    file.write_text(json.dumps({**report, "run_dir": "elsewhere/run/"}))  # copied, and scored there
+    record_run(request, configuration_of)
+
+
+def test_a_line_ends_at_a_line_feed_alone(tmp_path: Path) -> None:
+    request = make_run_dir(tmp_path)
+    for name in ("ours.txt", "source.en"):
+        (tmp_path / name).write_text("a\u2028b\x85c\n\nd", "utf-8")
+    record_run(request, configuration_of)
+    kept = (request.folder / "translations.test.txt").read_text("utf-8")
+    assert kept == "a\u2028b\x85c\n\nd\n"
+
+
+def test_a_record_lies_in_a_folder_of_its_name(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "results" / "grammar_tiny", tmp_path / "another")
+    with pytest.raises(WorkError, match="is the record 'grammar_tiny'"):
+        load_run_record(tmp_path / "another")
+
+
+def test_corpora_that_are_not_there_are_not_passed_over(tmp_path: Path) -> None:
+    repository = checks.find_repository(ROOT)
+    with pytest.raises(CallError, match="holds no folder multi30k or tatoeba"):
+        checks.check_repository(repository, configuration_of, tmp_path)
+    said = checks.scored_again(repository)
+    assert re.search(r"Of \d+ records \d+ were scored again, \d+ on multi30k, \d+ on tatoeba", said)
 
 
 def test_examples_are_spread_evenly() -> None:

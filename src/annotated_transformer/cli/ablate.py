@@ -52,7 +52,7 @@ def names(text: str) -> list[str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing."""
-    from annotated_transformer.cli import parse_command
+    from annotated_transformer.cli.train_run import configuration_of
     from annotated_transformer.evidence.ablation.runner import Runner
 
     plan = load_plan(arguments.plan)
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     runner = Runner(
         arguments.work / plan.name,
         arguments.records / plan.name,
-        parse_command,
+        configuration_of,
         say,
         None if arguments.data_dir is None else arguments.data_dir.resolve(),
     )

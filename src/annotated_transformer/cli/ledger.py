@@ -4,7 +4,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from annotated_transformer.cli import parse_command
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.evidence.ledger import STATUSES
 
@@ -71,22 +70,31 @@ def run_check(arguments: argparse.Namespace) -> int:
     Raises:
         WorkError: if something does not.
     """
-    from annotated_transformer.evidence.ledger.checks import check_repository, find_repository
+    from annotated_transformer.cli.train_run import configuration_of
+    from annotated_transformer.evidence.ledger.checks import (
+        check_repository,
+        find_repository,
+        scored_again,
+    )
 
-    problems = check_repository(find_repository(), parse_command, arguments.data_dir)
+    repository = find_repository()
+    problems = check_repository(repository, configuration_of, arguments.data_dir)
     for problem in problems:
         print(f"- {problem}", file=sys.stderr)
     if problems:
         raise WorkError(f"the ledger does not hold: {len(problems)} problems, listed above.")
-    print("The ledger holds.")
+    print(f"The ledger holds. {scored_again(repository, arguments.data_dir)}")
     return 0
 
 
 def run_record(arguments: argparse.Namespace) -> int:
     """Make a record of a run."""
+    from annotated_transformer.cli.train_run import configuration_of
     from annotated_transformer.evidence.ledger.checks import find_repository
     from annotated_transformer.evidence.ledger.recording import Request, record_run
 
+    if Path(arguments.name).name != arguments.name:
+        raise CallError(f"--name {arguments.name}: it becomes one folder, results/NAME.")
     repository = find_repository()
     request = Request(
         run_dir=arguments.run_dir,
@@ -103,7 +111,7 @@ def run_record(arguments: argparse.Namespace) -> int:
         settings_chosen=arguments.settings_chosen,
         commit=arguments.commit,
     )
-    run = record_run(request, parse_command)
+    run = record_run(request, configuration_of)
     print(f"results/{run.name} recorded. Now `annotated-transformer ledger build`.")
     return 0
 

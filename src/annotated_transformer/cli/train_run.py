@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from annotated_transformer.after.config import LATER, LaterConfig, kind_of, read_parts
+from annotated_transformer.cli import parse_command
 from annotated_transformer.cli.train import DEFAULT_DATA, DEFAULT_EPOCHS
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.data import (
@@ -197,6 +198,22 @@ def configure(
     except ValueError as error:
         raise CallError(str(error)) from error
     return training, partial(kind.preset, preset, **changes)
+
+
+def configuration_of(command: str) -> RunConfig | None:
+    """What a command line begins to train, whatever the corpus; None if it is no training.
+
+    Raises:
+        ValueError: if the program does not understand it.
+    """
+    asked = vars(parse_command(command))
+    if asked["command"] != "train":
+        return None
+    try:
+        training, model_of = configure(asked, torch.device("cpu"))
+    except CallError as error:
+        raise ValueError(str(error)) from error
+    return RunConfig(model_of(training.vocab_size), training, {})
 
 
 def _reopen(

@@ -19,7 +19,11 @@ from annotated_transformer.data import load_corpus
 from annotated_transformer.errors import CallError, UserError, WorkError
 from annotated_transformer.evidence.ablation.plan import Plan, Task
 from annotated_transformer.evidence.ledger.machine import code_version
-from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, load_run_record
+from annotated_transformer.evidence.ledger.recorded_runs import (
+    ReadCommand,
+    RecordedRun,
+    load_run_record,
+)
 from annotated_transformer.evidence.ledger.recording import Request, record_run
 from annotated_transformer.training.journal import DIVERGED
 from annotated_transformer.training.run_directory import RunDirectory
@@ -36,14 +40,14 @@ class Runner:
     Attributes:
         work: folder of the run directories and logs, one of each a task.
         records: folder of the records, one folder a task.
-        parse: reads a command line as the program does.
+        read: a command line, as the program does.
         say: told a line whenever something is done.
         data_dir: a folder with the corpus, if it is not to be fetched.
     """
 
     work: Path
     records: Path
-    parse: Callable[[str], object]
+    read: ReadCommand
     say: Callable[[str], None]
     data_dir: Path | None = None
     stopped_by: str = field(default="", init=False)
@@ -195,7 +199,7 @@ class Runner:
             badly=[] if scores else [self.end_of_log(task)],
             code=self.code_of(task, directory),
         )
-        return record_run(request, self.parse)
+        return record_run(request, self.read)
 
     def call(self, words: Sequence[str], task: Task, output: Path | None = None) -> bool:
         """Run a command of the program to its end, messages into the task's log.

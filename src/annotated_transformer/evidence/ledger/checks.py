@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotated_transformer.errors import CallError
+from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS
 from annotated_transformer.evidence.ablation.plan import PROGRAM, Plan, load_plan, plan_names
 from annotated_transformer.evidence.ablation.study import Study
 from annotated_transformer.evidence.ledger import speed_page
@@ -18,11 +19,17 @@ from annotated_transformer.evidence.ledger.ledger_page import make_ledger_page
 from annotated_transformer.evidence.ledger.outcomes import study_of
 from annotated_transformer.evidence.ledger.recorded_runs import (
     RESULTS,
+    ReadCommand,
     RecordedRun,
+    load_run_record,
     load_run_records,
     problems_of_run,
 )
-from annotated_transformer.evidence.ledger.rescoring import problems_of_scores
+from annotated_transformer.evidence.ledger.rescoring import (
+    TRANSLATIONS,
+    is_at_hand,
+    problems_of_scores,
+)
 from annotated_transformer.evidence.ledger.rows import Row, Treatment
 from annotated_transformer.evidence.ledger.rows_experiments import CONSEQUENCES, SECTIONS, all_rows
 from annotated_transformer.evidence.ledger.run_page import PAGES, make_run_page
@@ -120,17 +127,26 @@ def load_studies(repository: Repository) -> list[tuple[Plan, list[RecordedRun]]]
 
 def check_repository(
     repository: Repository,
-    parse_command: Callable[[str], object],
+    read: ReadCommand,
     corpora: Path | None = None,
 ) -> list[str]:
     """Everything that is wrong, a sentence each; an empty list if nothing is.
 
     Args:
-        parse_command: reads a command line as the program does; raises ValueError if it cannot.
+        read: a command line, as the program does.
         corpora: a folder of real corpora, one folder each; the recorded translations of those
             that are there are scored again. Those of the grammar always are.
+
+    Raises:
+        CallError: if none of them is there.
     """
     runs = load_run_records(repository.results)
+    named = sorted({run.data["name"] for run in runs if not is_at_hand(run)})
+    if corpora is not None and not any((corpora / name).is_dir() for name in named):
+        raise CallError(
+            f"--data-dir {corpora} holds no folder {' or '.join(named)}: name the folder that they "
+            "lie in."
+        )
     cells = find_ledger_cells(repository.notebooks)
     rows = all_rows()
     problems = problems_of_rows(rows, load_facts())
@@ -138,13 +154,13 @@ def check_repository(
     problems += problems_of_cells(rows, cells, load_facts())
     problems += problems_of_tests(rows, repository.root)
     for run in runs:
-        problems += problems_of_run(run, parse_command)
+        problems += problems_of_run(run, read)
         problems += problems_of_scores(run, repository.results / run.name, corpora)
     for plan, study in load_studies(repository):
         problems += problems_of_study(plan, study)
         for run in study:
             where = f"results/{ABLATIONS}/{plan.name}/{run.name}"
-            problems += problems_of_run(run, parse_command, where)
+            problems += problems_of_run(run, read, where)
             folder = repository.ablations / plan.name / run.name
             problems += problems_of_scores(run, folder, corpora)
             problems += problems_of_filled(run, folder, corpora)
@@ -152,6 +168,19 @@ def check_repository(
     if not problems:  # a page made from wrong data would only repeat the message
         problems += problems_of_pages(make_outcomes(repository) | make_pages(repository))
     return problems
+
+
+def scored_again(repository: Repository, corpora: Path | None = None) -> str:
+    """How many records were scored again, and why the others were not."""
+    folders = [path.parent for path in repository.results.rglob("run.json")]
+    keeping = [load_run_record(folder) for folder in folders if any(folder.glob(TRANSLATIONS))]
+    missing = Counter(run.data["name"] for run in keeping if not is_at_hand(run, corpora))
+    others = ", ".join(f"{number} on {name}" for name, number in sorted(missing.items()))
+    return (
+        f"Of {len(folders)} records {len(keeping) - missing.total()} were scored again"
+        + (f", {others} not for want of the corpus (--data-dir)" if others else "")
+        + f"; {len(folders) - len(keeping)} keep no translations."
+    )
 
 
 def problems_of_rows(rows: Sequence[Row], facts: Collection[str]) -> list[str]:
@@ -258,9 +287,8 @@ SCORE = re.compile(
 
 def problems_of_scores_in_prose(repository: Repository, runs: Sequence[RecordedRun]) -> list[str]:
     """A BLEU score written in a page is the paper's or a recorded run's."""
-    allowed = {
-        f"{run_score.value:.{n}f}" for run in runs for run_score in run.scores for n in (1, 2)
-    }
+    scores = [one for run in runs for one in run.scores if one.protocol in BLEU_PROTOCOLS]
+    allowed = {f"{score.value:.{digits}f}" for score in scores for digits in (1, 2)}
     for fact in load_facts().values():
         allowed |= set(re.findall(r"\d{1,2}\.\d{1,2}", f"{fact.says} {fact.note}"))
     problems = []

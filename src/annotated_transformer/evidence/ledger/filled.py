@@ -12,7 +12,7 @@ from annotated_transformer.data import ParallelCorpus
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.scoring import score_corpus, without_versions
 from annotated_transformer.evidence.ledger.recorded_runs import ADVICE, RecordedRun
-from annotated_transformer.evidence.ledger.rescoring import corpus_of, read_translations
+from annotated_transformer.evidence.ledger.rescoring import corpus_of, read_lines
 from annotated_transformer.training.run_files import read_object
 
 FILLED = "filled.json"
@@ -49,9 +49,7 @@ def score_filled(folder: Path, said: dict[str, Any], corpus: ParallelCorpus) -> 
         WorkError: if a file is not UTF-8.
     """
     try:
-        ours, others = (
-            read_translations(folder / said[name]) for name in ("translations", "empty_from")
-        )
+        ours, others = (read_lines(folder / said[name]) for name in ("translations", "empty_from"))
         lines = filled(ours, others)
     except ValueError as error:
         raise CallError(f"{FILLED} names two files of as many lines: {error}.") from error

@@ -50,7 +50,8 @@ def training_operations(run: RecordedRun) -> float:
     if training.optimizer != COUNTED:
         raise WorkError(f"what {training.optimizer} multiplies in its step is not counted")
     sizes = ONE_PASS[key]
-    lines = run.events("train")
+    if not (lines := run.events("train")):
+        raise WorkError("its curve has no line of the training")
     tokens = sum(line["tokens"] for line in lines) * run.cost["steps"] / lines[-1]["step"]
     passes = tokens / (sizes.source + sizes.target) * (2 if training.r_drop else 1)
     return passes * operations_of_a_pass(config, sizes)

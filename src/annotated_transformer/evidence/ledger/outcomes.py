@@ -8,7 +8,7 @@ from annotated_transformer.evidence.ablation.plan import Plan, Task
 from annotated_transformer.evidence.ablation.study import Outcome, Study
 from annotated_transformer.evidence.ledger.filled import filled_score
 from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
-from annotated_transformer.evidence.ledger.rescoring import corpus_of, read_translations
+from annotated_transformer.evidence.ledger.rescoring import corpus_of, read_lines
 
 BLEU = "cased"  # sacreBLEU's default
 
@@ -65,7 +65,7 @@ def outcome_of(task: Task, run: RecordedRun, records: Path | None = None) -> Out
 def kept_lines(task: Task, records: Path, beam: int) -> list[str] | None:
     """The translations of a search, one a line; None if they are not kept."""
     kept = records / task.name / f"translations.{task.kept_as(beam)}.txt"
-    return read_translations(kept) if kept.exists() else None
+    return read_lines(kept) if kept.exists() else None
 
 
 def count_kept(task: Task, records: Path, is_so: Callable[[list[str]], bool]) -> dict[int, int]:

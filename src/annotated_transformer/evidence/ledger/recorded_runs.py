@@ -5,7 +5,7 @@ checks them; `recording.py` makes them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,12 @@ from annotated_transformer.evaluation.scoring import (
     other_limit,
 )
 from annotated_transformer.evidence.ledger import STATUSES
+from annotated_transformer.training.run_directory import RunConfig
 from annotated_transformer.training.run_files import checked, read_list, read_metrics, read_object
 
+# A command line to what it begins to train, or None. Raises ValueError if it cannot be read.
+ReadCommand = Callable[[str], RunConfig | None]
+OF_MACHINE_AND_CORPUS = ("precision", "threads", "vocab_size")  # not what a command alone decides
 RESULTS = Path("results")
 ADVICE = "Restore it: see results/README.md."
 
@@ -79,6 +83,12 @@ class Tuning:
         """The search with the highest score; several, if their recorded scores are equal."""
         highest = max(one.score for one in self.tried)
         return tuple(one for one in self.tried if one.score == highest)
+
+    def chose(self, score: RecordedScore) -> bool:
+        """Whether a score of this beam is by one of the best: greedily only their limit matters."""
+        return any(
+            score.limit == one.max_extra and score.alpha in (None, one.alpha) for one in self.best
+        )
 
 
 @dataclass(frozen=True)
@@ -142,16 +152,17 @@ class RecordedRun:
         return [line for line in self.metrics if line.get("event") == kind]
 
     def score(self, split: str, protocol: str, beam: int | None = None) -> RecordedScore | None:
-        """The figure of one test set and protocol, the best if several searches were scored.
+        """The figure of one test set and protocol: by the search that was chosen, else the first.
 
         With `beam`, that of this search alone.
         """
-        found = [
+        found = (
             score
             for score in self.scores
             if (score.split, score.protocol) == (split, protocol) and beam in (None, score.beam)
-        ]
-        return max(found, key=lambda s: s.value, default=None)
+        )
+        chosen = self.chosen_score(split, protocol) if beam is None else None
+        return chosen or next(found, None)
 
     def chosen_score(self, split: str, protocol: str) -> RecordedScore | None:
         """The figure of a test set by the search that was best on the validation split.
@@ -162,22 +173,27 @@ class RecordedRun:
         if not tunings:
             return None
         tuning = max(tunings, key=lambda one: one.best[0].score)
-        best = {(one.alpha, one.max_extra) for one in tuning.best}
         found = [
             score
             for score in self.scores
             if (score.split, score.protocol, score.beam) == (split, protocol, tuning.beam)
-            and (score.alpha, score.limit) in best
+            and tuning.chose(score)
         ]
         return found[0] if len(found) == 1 else None
 
 
-FILE_FIELDS = tuple(
-    field.name
-    for field in fields(RecordedRun)
-    if field.name not in ("metrics", "scores", "examples", "examples_chosen", "tuning")
-)
 OPTIONAL_FIELDS = ("settings_chosen",)
+KINDS = {  # the fields of run.json
+    **dict.fromkeys(("name", "title", "status", "command", "settings_chosen"), str),
+    **dict.fromkeys(("configuration", "seeds", "data", "code_version"), dict),
+    **dict.fromkeys(("hardware", "software", "cost"), dict),
+    **dict.fromkeys(("what_went_badly", "evaluation_commands"), list),
+}
+WITHIN: dict[str, dict[str, Any]] = {  # what the pages read in some of them
+    "configuration": {"model": dict, "training": dict},
+    "seeds": {"training": int},
+    "data": {"name": str},
+}
 
 
 def load_run_record(folder: Path) -> RecordedRun:
@@ -185,17 +201,16 @@ def load_run_record(folder: Path) -> RecordedRun:
 
     Raises:
         CallError: if there is no run.json.
-        WorkError: if a file is damaged, or run.json lacks a field.
+        WorkError: if a file is damaged, run.json lacks a field, or names another folder.
     """
     path = folder / "run.json"
-    values = read_object(path, ADVICE)
-    if missing := [name for name in FILE_FIELDS if name not in (*values, *OPTIONAL_FIELDS)]:
-        raise WorkError(
-            f"{path} lacks {', '.join(missing)}: a recorded run needs every field of "
-            "results/README.md."
-        )
-    if unknown := sorted(set(values) - set(FILE_FIELDS)):
+    values = checked(read_object(path, ADVICE), KINDS, path, ADVICE, OPTIONAL_FIELDS)
+    for name, kinds in WITHIN.items():
+        checked(values[name], kinds, f"{name} in {path}", ADVICE)
+    if unknown := sorted(set(values) - set(KINDS)):
         raise WorkError(f"{path} has unknown fields: {', '.join(unknown)}.")
+    if values["name"] != folder.name:
+        raise WorkError(f"{path} is the record {values['name']!r}: its folder must have its name.")
     examples: dict[str, Any] = {"chosen": "", "examples": []}
     if (path := folder / "examples.json").exists():
         examples = read_object(path, ADVICE, {"chosen": str, "examples": list})
@@ -220,22 +235,30 @@ def load_run_records(results: Path = RESULTS) -> list[RecordedRun]:
     return [load_run_record(path.parent) for path in sorted(results.glob("*/run.json"))]
 
 
-def problems_of_run(run: RecordedRun, parse: Callable[[str], object], where: str = "") -> list[str]:
+def problems_of_run(run: RecordedRun, read: ReadCommand, where: str = "") -> list[str]:
     """What is wrong with a record, a sentence each.
 
     Args:
-        parse: reads a command line as the program does; raises ValueError if it cannot.
+        read: a command line, as the program does.
         where: the record's folder for the messages; results/NAME by default.
     """
     where = where or f"results/{run.name}"
     problems = []
     if run.status not in STATUSES:
         problems.append(f"{where}: the status {run.status!r} is none of {', '.join(STATUSES)}.")
+    recorded = run.configuration["model"] | run.configuration["training"]
     for command in (run.command, *run.evaluation_commands):
         try:
-            parse(command)
+            config = read(command)
         except ValueError as error:
             problems.append(f"{where}: the command {command!r} is no longer understood ({error}).")
+            continue
+        asked = config.model.to_dict() | config.training.to_dict() if config else {}
+        problems += [
+            f"{where}: {name} is {recorded[name]!r}, and the command trains with {value!r}."
+            for name, value in asked.items()
+            if name not in OF_MACHINE_AND_CORPUS and recorded.get(name, value) != value
+        ]
     if run.status != "finished" and not run.what_went_badly:
         problems.append(f"{where} is {run.status} and does not say what went badly.")
     if run.status == "finished":
@@ -259,20 +282,16 @@ def _tuning_problems(run: RecordedRun, tuning: Tuning) -> list[str]:
     name = f"results/{run.name}: the length penalty for {tuning.split}, beam {tuning.beam},"
     if not tuning.tried:
         return [f"{name} was chosen among none: tuning.json lists no alpha."]
-    used = {
-        # A greedy search has no alpha: only its limit was chosen.
-        (score.alpha, score.limit)
-        for score in run.scores
-        if (score.split, score.beam) == (tuning.split, tuning.beam)
-    }
+    used = [
+        score for score in run.scores if (score.split, score.beam) == (tuning.split, tuning.beam)
+    ]
     if not used:
         return [f"{name} was chosen for scores that are not in scores.json."]
-    best = tuning.best
+    best = _in_words(tuning.best[0].alpha, tuning.best[0].max_extra)
+    others = [_in_words(one.alpha, one.limit) for one in used if not tuning.chose(one)]
     return [
-        f"{name} is {_in_words(alpha, extra)}, but {_in_words(best[0].alpha, best[0].max_extra)} "
-        f"scored best on {tuning.chosen_on}."
-        for alpha, extra in sorted(used, key=str)
-        if not any(one.max_extra == extra and alpha in (None, one.alpha) for one in best)
+        f"{name} is {other}, but {best} scored best on {tuning.chosen_on}."
+        for other in dict.fromkeys(others)
     ]
 
 
@@ -284,6 +303,8 @@ def _in_words(alpha: float | None, max_extra: int) -> str:
 def _score_problems(where: str, score: RecordedScore) -> list[str]:
     name = f"{where}: the {score.protocol} score of {score.split}"
     problems = []
+    if score.protocol not in (*PROTOCOLS, "perplexity"):
+        problems.append(f"{name}: there is no such protocol.")
     if not score.signature:
         problems.append(f"{name} has no signature.")
     if score.protocol in BLEU_PROTOCOLS and "version:" not in score.signature:

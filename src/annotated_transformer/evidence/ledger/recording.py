@@ -4,7 +4,7 @@ import json
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,16 @@ from annotated_transformer.evaluation.scoring import TriedSearch
 from annotated_transformer.evidence.ledger.machine import code_version, hardware, software
 from annotated_transformer.evidence.ledger.recorded_runs import (
     Example,
+    ReadCommand,
     RecordedRun,
     RecordedScore,
     Tuning,
     load_run_record,
     problems_of_run,
 )
+from annotated_transformer.evidence.ledger.rescoring import read_lines
 from annotated_transformer.training.run_directory import RunDirectory
-from annotated_transformer.training.run_files import read_object, read_text
+from annotated_transformer.training.run_files import read_object
 
 TUNING_PROTOCOL = "lower-tokenised"  # by which `evaluate --alpha-from` compares alphas
 ADVICE = "Give the folder or file of a real run."
@@ -71,11 +73,12 @@ class Request:
     code: dict[str, Any] | None = None
 
 
-def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
+def record_run(request: Request, read: ReadCommand) -> RecordedRun:
     """Write the record, check it, and return it. Nothing is left behind if it is not sound.
 
     Raises:
-        CallError: if the record exists, or the run directory or the command is not usable.
+        CallError: if the record exists, the run directory or the command is not usable, or the
+            scores are another run's.
         WorkError: if a file is damaged, or what was made fails the checks of `problems_of_run`.
     """
     if request.folder.exists():
@@ -102,7 +105,7 @@ def record_run(request: Request, parse: Callable[[str], object]) -> RecordedRun:
             _write(folder / "tuning.json", tuning)
         _write_translations(request, folder)
         run = load_run_record(folder)
-        if problems := problems_of_run(run, parse):
+        if problems := problems_of_run(run, read):
             raise WorkError("The record is not sound and was not kept. " + " ".join(problems))
         folder.rename(request.folder)  # whole or not at all
     return run
@@ -188,6 +191,11 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
             f"{file} scores a file of translations (--hypotheses), which any model may have "
             "written: give what `evaluate --run-dir` prints of the run that is recorded."
         )
+    name = request.run_dir.resolve().name
+    if (scored := values.get("run_dir")) and Path(scored).resolve().name != name:
+        raise CallError(
+            f"{file} has the scores of {scored}, and {request.run_dir} is recorded: give its own."
+        )
     try:
         split, beam, alpha = values["split"], values.get("beam"), values.get("alpha")
         chosen = request.alpha_chosen_on or values.get("alpha_chosen_on") or ""
@@ -255,11 +263,11 @@ def choose_lines(count: int, wanted: int = EXAMPLES) -> list[int]:
 def _write_translations(request: Request, folder: Path) -> None:
     examples: list[Example] = []
     for split, path in request.translations.items():
-        ours = read_text(path, ADVICE).splitlines()
+        ours = read_lines(path)
         target = folder / f"translations.{split}.txt"
         target.write_text("\n".join(ours) + "\n", "utf-8")
         if split in request.sources and not examples:
-            sources = read_text(request.sources[split], ADVICE).splitlines()
+            sources = read_lines(request.sources[split])
             if len(sources) != len(ours):
                 raise CallError(
                     f"{request.sources[split]} has {len(sources)} lines and {path} has "

@@ -11,6 +11,8 @@ from annotated_transformer.evaluation.scoring import PROTOCOLS, score_corpus, wi
 from annotated_transformer.evidence.ledger.recorded_runs import ADVICE, RecordedRun
 from annotated_transformer.training.run_files import read_text
 
+TRANSLATIONS = "translations.*.txt"  # in a record's folder
+
 
 def problems_of_scores(run: RecordedRun, folder: Path, corpora: Path | None = None) -> list[str]:
     """What the recorded translations do not give again, a sentence each.
@@ -22,7 +24,7 @@ def problems_of_scores(run: RecordedRun, folder: Path, corpora: Path | None = No
         folder: the record's, results/NAME.
         corpora: a folder of real corpora, one folder each (multi30k, ...).
     """
-    kept = sorted(folder.glob("translations.*.txt"))
+    kept = sorted(folder.glob(TRANSLATIONS))
     if not kept or (corpus := corpus_of(run, corpora)) is None:
         return []
     return [problem for path in kept for problem in _problems_of_split(run, path, corpus)]
@@ -34,12 +36,12 @@ def corpus_of(run: RecordedRun, corpora: Path | None = None) -> ParallelCorpus |
     Raises:
         WorkError: if the corpus at hand is not the record's.
     """
-    name, origin = run.data.get("name", ""), run.data.get("origin", {})
+    name, origin = run.data["name"], run.data.get("origin", {})
     if name == "grammar":
         sizes = {split: origin[split] for split in ("valid", "test") if split in origin}
         # The test pairs do not depend on how many training pairs are drawn after them.
         return _generated(origin.get("seed", 0), tuple(sizes.items()))
-    if corpora is None or not (corpora / name).is_dir():
+    if corpora is None or not is_at_hand(run, corpora):
         return None
     corpus = load_corpus(
         name, data_dir=corpora / name, source=run.data["source"], target=run.data["target"]
@@ -49,6 +51,12 @@ def corpus_of(run: RecordedRun, corpora: Path | None = None) -> ParallelCorpus |
         if theirs[file]["sha256"] != ours[file]["sha256"]:
             raise WorkError(f"{corpora / name / file} is not the file that results/{run.name} saw.")
     return corpus
+
+
+def is_at_hand(run: RecordedRun, corpora: Path | None = None) -> bool:
+    """Whether there is a corpus to score a record's translations on."""
+    name = run.data["name"]
+    return name == "grammar" or (corpora is not None and (corpora / name).is_dir())
 
 
 @cache
@@ -70,7 +78,7 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
     if not protocols:
         yield f"{where} has translations and no score."
         return
-    ours = read_translations(path)
+    ours = read_lines(path)
     try:
         again = score_corpus(ours, corpus[split].target, protocols, corpus.target_language)
     except CallError as error:
@@ -87,6 +95,6 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
             yield f"{where}: its {score.name} score has not the signature {score.signature!r}."
 
 
-def read_translations(path: Path) -> list[str]:
-    """The lines of a file of translations, empty ones too, each ended by a line feed alone."""
-    return read_text(path, ADVICE).split("\n")[:-1]
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file, empty ones too: nothing but a line feed ends one."""
+    return read_text(path, ADVICE).removesuffix("\n").split("\n")

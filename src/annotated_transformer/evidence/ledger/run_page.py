@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean, median, median_low
 from typing import Any
 
-from annotated_transformer.after.config import config_from_dict
 from annotated_transformer.evaluation.scoring import (
     BLEU_PROTOCOLS,
     PROTOCOL_NAMES,
@@ -21,9 +20,8 @@ from annotated_transformer.evidence.ledger.page_parts import (
     plain,
     wrap_command,
 )
+from annotated_transformer.evidence.ledger.recipes import by_recipe, departures, validation_bleu
 from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, RecordedScore, Tuning
-from annotated_transformer.training.departures import training_departures
-from annotated_transformer.training.settings import TrainingConfig
 
 
 @dataclass(frozen=True)
@@ -77,24 +75,26 @@ HOW_TO_READ = """\
 ```{admonition} How to read the scores
 :class: note
 A BLEU score means nothing without the way its text was prepared: the signature of each stands in
-the fold beside it. Published Multi30k scores use lower-cased, tokenised text; the cased score of
-the same translations answers another question, how close they are to plain German text. The two are
-not comparable with each other, nor with the paper's scores on newstest2014: captions and everyday
-sentences are short and alike.
+the fold beside it. The published Multi30k score that stands here is of lower-cased, tokenised text;
+the cased score of the same translations answers another question, how close they are to plain
+German text. The two are not comparable with each other, nor with the paper's scores on
+newstest2014: captions and everyday sentences are short and alike.
 ```
 """
 
 SPREAD = """\
-Runs of the same settings with other seeds stand together, with their median first: how far they lie
-apart is what chance alone does. Most groups differ in several settings at once, and where one alone
-differs, one seed each decides little: [chapter 8](../notebooks/08_training.ipynb) says how much two
-runs of one kind may differ.
+Runs of the same settings with other seeds stand together; their parts are in the order of the
+seeds. How far they lie apart is what chance alone does. Most groups differ in several settings at
+once, and where one alone differs, one seed each decides little:
+[chapter 8](../notebooks/08_training.ipynb) says how much two runs of one kind may differ. Processor
+time is that of shared machines and went up by more than a half between runs of the same step:
+operations compare better.
 """
 
 READ_FIRST = """\
-**If you read about one, read about the first**, the best on the validation split (the mean of its
-seeds, where it has several): *{title}*. Its part follows the scores below; the parts of the others,
-what led to it and what went less well, come after it.
+**If you read about one, read about the first**, *{title}*: it has the best BLEU on the validation
+split, {first:.2f}{of_seeds}. The next has {second:.2f}{apart}. Its part follows the scores below;
+the others, what led to it and what went less well, come after it.
 """
 
 CHOSEN = """\
@@ -116,7 +116,7 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
     The best is the one with the highest BLEU on the validation split, not on a test split: whoever
     picks by the test picks the luckiest there.
     """
-    groups = by_settings([run for run in runs if run.data["name"] == page.corpus])
+    groups = by_recipe([run for run in runs if run.data["name"] == page.corpus])
     ours = [run for group in groups for run in group]
     parts = [
         GENERATED,
@@ -129,21 +129,42 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
         parts.append(HOW_TO_READ)
     if len(ours) > 1:
         chosen = _settings_chosen(ours)
-        read_first = READ_FIRST.format(title=capital(ours[0].title))
-        parts += ["## The runs side by side", "", *_picture(ours, page), read_first]
+        parts += ["## The runs side by side", "", *_picture(ours, page), *_read_first(groups)]
         parts += [HOW_TO_READ, SPREAD]
         parts += [CHOSEN] if chosen else []
         parts += folded("Every score with its search and its signature", _comparison(ours))
         parts += chosen
     for first, *others in groups:
-        parts += _run_part(first)
+        parts += _run_part(first, alone=len(ours) == 1)
         for run in others:
             parts += _seed_part(run)
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _run_part(run: RecordedRun) -> list[str]:
+def _read_first(groups: Sequence[Sequence[RecordedRun]]) -> list[str]:
+    """Which recipe to read about, and by how much it leads where it was ranked."""
+    scores = [[validation_bleu(run) for run in group] for group in groups]
+    known = [[one for one in group if one is not None] for group in scores]
+    if len(known) < 2 or not (known[0] and known[1]):
+        return []
+    first, second = mean(known[0]), mean(known[1])
+    spread = max(max(group) - min(group) for group in known if group)
+    return [
+        READ_FIRST.format(
+            title=capital(groups[0][0].title),
+            first=first,
+            second=second,
+            of_seeds=f", the mean of {len(known[0])} seeds" if len(known[0]) > 1 else "",
+            apart=f", and seeds of one recipe lie {spread:.2f} apart" if spread else "",
+        )
+    ]
+
+
+def _run_part(run: RecordedRun, alone: bool) -> list[str]:
+    """All about a run; `alone`, also how its settings were chosen: else that stands above."""
     parts = _beginning(run, f"## {capital(run.title)}")
+    if alone and run.settings_chosen:
+        parts += [run.settings_chosen, ""]
     if run.metrics:
         parts += ["### Curve", "", _curve(run), ""]
     if run.examples:
@@ -155,18 +176,24 @@ def _run_part(run: RecordedRun) -> list[str]:
 
 
 def _beginning(run: RecordedRun, heading: str) -> list[str]:
-    """A run's heading, how it ended if not well, its headline, and how its settings were chosen."""
+    """A run's heading, how it ended if not well, and its headline."""
     parts = [heading, ""]
     if run.status != "finished":
         was = "was " if run.status == "interrupted" else ""
         parts += [f"**This run {was}{run.status}.** It is kept as it is.", ""]
-    parts += [_headline(run), ""]
-    return [*parts, run.settings_chosen, ""] if run.settings_chosen else parts
+    return [*parts, _headline(run), ""]
 
 
 def _scores_and_commands(run: RecordedRun) -> list[str]:
     """What only who repeats a run or doubts it needs, in two folds."""
-    tunings = [line for tuning in run.tuning for line in ("", _tuning_line(tuning))]
+    splits: dict[Tuning, list[str]] = {}  # of the same searches on the same text
+    for tuning in run.tuning:
+        splits.setdefault(replace(tuning, split=""), []).append(tuning.split)
+    tunings = [
+        line
+        for tuning, names in splits.items()
+        for line in ("", _tuning_line(replace(tuning, split=" and ".join(names))))
+    ]
     commands = [wrap_command(line) for line in (run.command, *run.evaluation_commands)]
     text = ["```text", *commands, "```", "", _facts_of_run(run)]
     return [
@@ -178,15 +205,6 @@ def _scores_and_commands(run: RecordedRun) -> list[str]:
 def folded(summary: str, *lines: str) -> list[str]:
     """Lines of Markdown, without headings, behind a sentence that opens them."""
     return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>", ""]
-
-
-def validation_bleu(run: RecordedRun) -> float | None:
-    """BLEU on the validation split, lower-cased and tokenised: of the search that was chosen there,
-    or of the first that was scored; None if there is none."""
-    if run.tuning:
-        return run.tuning[0].best[0].score
-    score = run.score("valid", "lower-tokenised")
-    return None if score is None else score.value
 
 
 def tests_of(run: RecordedRun) -> list[str]:
@@ -203,10 +221,10 @@ def _headline(run: RecordedRun) -> str:
     clock = "" if run.hardware.get("gpus") else f", {_clock_minutes(run.cost['wall_seconds'])}"
     said = f"BLEU, cased: {scores}. " if scores else ""
     sizes = f"{cost['parameters']:,.0f} parameters, {cost['steps']:,.0f} steps"
-    return f"{said}{sizes}, {_time([run])}{clock}."
+    return f"{said}{sizes}, {time_of([run])}{clock}."
 
 
-def _time(group: Sequence[RecordedRun]) -> str:
+def time_of(group: Sequence[RecordedRun]) -> str:
     """What a training took, the median of several: a processor's time, a GPU's by the clock."""
     if gpus := group[0].hardware.get("gpus"):
         clock = median(run.cost["wall_seconds"] for run in group)
@@ -226,7 +244,7 @@ def _picture(runs: Sequence[RecordedRun], page: RunPage) -> list[str]:
     """A row for each group of seeds, a dot for each run: BLEU on the first test split."""
     split = next(iter(tests_of(runs[0])), "")
     rows = []
-    for group in by_settings(runs):
+    for group in by_recipe(runs):
         scores = [run.score(split, "lower-tokenised") for run in group]
         if values := [score.value for score in scores if score is not None]:
             rows.append(Dots(capital(group[0].title), values))
@@ -247,27 +265,6 @@ def _picture(runs: Sequence[RecordedRun], page: RunPage) -> list[str]:
         f"lower middle one).{line} Their searches differ (below)."
     )
     return ["```{raw} html", drawing, "```", "", below, ""]
-
-
-def by_settings(runs: Sequence[RecordedRun]) -> list[list[RecordedRun]]:
-    """The runs in groups that differ in nothing but the seed, each by its seeds.
-
-    The groups that finished come first, the highest mean on the validation split before the others.
-    What an older record does not name, because no option changed it yet, is at its default.
-    """
-    groups: dict[str, list[RecordedRun]] = {}
-    for run in runs:
-        model = config_from_dict(run.configuration["model"])
-        training = TrainingConfig(**{**run.configuration["training"], "seed": 0})
-        groups.setdefault(repr((model, training)), []).append(run)
-    by_seed = [sorted(group, key=lambda run: run.seeds["training"]) for group in groups.values()]
-    return sorted(
-        by_seed,
-        key=lambda group: (
-            group[0].status != "finished",
-            -mean(validation_bleu(run) or 0.0 for run in group),
-        ),
-    )
 
 
 def _seed_part(run: RecordedRun) -> list[str]:
@@ -322,13 +319,6 @@ def _averaged(run: RecordedRun) -> int:
     """How many checkpoints the weights are the mean of: a command may have made it anew."""
     anew = re.findall(r"transformer average .*--last (\d+)", "\n".join(run.evaluation_commands))
     return int(anew[-1]) if anew else run.configuration["training"]["average"]
-
-
-def departures(configuration: dict[str, Any]) -> list[str]:
-    """The named options, of model and of training, that are not the paper's."""
-    model = config_from_dict(configuration["model"])
-    training = TrainingConfig.from_dict(configuration["training"])
-    return model.departures() + training_departures(training)
 
 
 def _data_line(data: dict[str, Any]) -> str:
@@ -404,13 +394,15 @@ def _settings_chosen(runs: Sequence[RecordedRun]) -> list[str]:
 def _comparison(runs: Sequence[RecordedRun]) -> str:
     """The BLEU of every group on every test set, with signatures; of several seeds the median."""
     lines = list_table_head("score-table", ["Run", "Score"])
-    for group in by_settings(runs):
+    for group in by_recipe(runs):
         first = group[0]
         seeds = "" if len(group) == 1 else f", median of {len(group)} seeds"
+        known = [one for one in map(validation_bleu, group) if one is not None]
+        on_valid = f", {mean(known):.2f} on valid" if known else ""
         lines += [
             f"* - {capital(first.title)}",
             "",
-            f"    {_time(group)}{seeds}",
+            f"    {time_of(group)}{seeds}{on_valid}",
         ]
         scores = [score for score in first.scores if score.protocol in BLEU_PROTOCOLS]
         told = [_group_score(group, score) for score in scores]
@@ -423,7 +415,7 @@ def _comparison(runs: Sequence[RecordedRun]) -> str:
 
 def _group_score(group: Sequence[RecordedRun], score: RecordedScore) -> str:
     """One test set under one protocol: the figure, or the median of all seeds' and each of them."""
-    scores = [run.score(score.split, score.protocol) for run in group]
+    scores = [run.score(score.split, score.protocol, score.beam) for run in group]
     found = [one for one in scores if one is not None]
     what = f"{PROTOCOL_NAMES[score.protocol]}, on {score.split}"
     searches = sorted({_search(one) for one in found})

@@ -17,8 +17,7 @@ from typing import Any
 import torch
 
 from annotated_transformer.benchmark.products import multiply_adds
-from annotated_transformer.cli import parse_command
-from annotated_transformer.cli.train_run import configure
+from annotated_transformer.cli.train_run import configuration_of
 from annotated_transformer.data import EncodedSplit, make_batch
 from annotated_transformer.evidence.ablation.plan import BASE, load_plan
 from annotated_transformer.experiments.measurements import kept_for_backward
@@ -37,8 +36,9 @@ def configuration(row: str) -> RunConfig:
     """The model and the settings that a row of the plan trains."""
     plan = load_plan(PLAN)
     (task,) = plan.choose([row], 1)
-    training, model_of = configure(vars(parse_command(task.commands()[0])), torch.device("cpu"))
-    return RunConfig(model_of(training.vocab_size), training, {})
+    config = configuration_of(task.commands()[0])
+    assert config is not None
+    return config
 
 
 def invented_pairs(vocab_size: int) -> EncodedSplit:
