@@ -374,6 +374,10 @@ def test_runs_that_differ_in_the_seed_stand_together_with_their_median() -> None
     assert page.count("## An example") == 2
 
 
+def test_a_title_has_room_in_the_picture() -> None:
+    assert max(len(run.title) for run in load_run_records(ROOT / "results")) <= 65
+
+
 def test_the_picture_marks_the_score_in_print_also_where_no_run_reaches_it() -> None:
     low = [
         a_run(name=f"multi30k_{x}", title=x, scores=a_score(protocol="lower-tokenised"))

@@ -41,9 +41,8 @@ INTRODUCTION = f"""\
 # The speed run: {GOAL} BLEU for the least work
 
 How little work makes a translator of captions that is about as good as a published one of its size?
-Transformer-Tiny has 41.02, by its authors' search with a beam of 5 (Wu and others, 2021, "Good for
-Misconceived Reasons"); the goal here is {GOAL}. What counts is how many operations the training
-takes; who needs fewest holds the record.
+Transformer-Tiny has 41.02, by its authors' script with a beam of 5 {{cite}}`wu2021`; the goal here
+is {GOAL}. What counts is how many operations the training takes; who needs fewest holds the record.
 """
 
 START = """\
