@@ -283,6 +283,18 @@ def test_translations_of_a_named_search_are_held_to_the_scores_of_that_search(
     assert [] in (found[beam] for beam in of_search)
 
 
+def test_translations_of_the_chosen_search_are_held_to_its_scores(tmp_path: Path) -> None:
+    run = copy_of_record("grammar_tiny", tmp_path)
+    [split] = {path.name.split(".")[1] for path in (tmp_path / run.name).glob("translations.*.txt")}
+    of_split = [one for one in run.scores if (one.split, one.protocol) == (split, "cased")]
+    beam, extra = max(one.beam or 0 for one in of_split), 50
+    tuning = Tuning(split, beam, "valid", "cased", (TriedSearch(9.9, 1.0, extra),))
+    invented = replace(of_split[0], beam=beam, alpha=9.9, max_extra=extra, value=99.5)
+    other = replace(run, scores=(*run.scores, invented), tuning=(tuning,))
+    [problem] = problems_of_scores(other, tmp_path / run.name)
+    assert "its cased score is 99.50, and its translations give" in problem
+
+
 def test_a_signature_of_another_way_of_scoring_does_not_pass(tmp_path: Path) -> None:
     run = copy_of_record("grammar_tiny", tmp_path)
     other = [replace(s, signature=s.signature.replace("13a", "intl")) for s in run.scores]

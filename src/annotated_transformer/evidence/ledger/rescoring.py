@@ -85,8 +85,10 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
         yield f"{where} cannot be scored again: {error}"
         return
     for score in again:
-        # A file that names no search is that of one of them: one score must be its.
-        values = {one.value: one.signature for one in recorded if one.protocol == score.name}
+        # A file that names no search is that of the chosen one, or, if none was, of any.
+        chosen = None if search else run.chosen_score(split, score.name)
+        its = [chosen] if chosen else [one for one in recorded if one.protocol == score.name]
+        values = {one.value: one.signature for one in its}
         value = round(score.value, 2)
         if value not in values:
             said = " and ".join(f"{one:.2f}" for one in values)
