@@ -27,7 +27,13 @@ from annotated_transformer.evidence.ledger.cells import (
     contains_assert,
     find_ledger_cells,
 )
-from annotated_transformer.evidence.ledger.curve import Line, draw_curve, round_ticks, thin_out
+from annotated_transformer.evidence.ledger.curve import (
+    Line,
+    draw_curve,
+    draw_points,
+    round_ticks,
+    thin_out,
+)
 from annotated_transformer.evidence.ledger.facts import Fact, load_facts, scientific, table_2_value
 from annotated_transformer.evidence.ledger.filled import filled, filled_score, problems_of_filled
 from annotated_transformer.evidence.ledger.ledger_page import anchor_of, cells_of, make_ledger_page
@@ -820,6 +826,12 @@ def test_commands_are_read_in_several_threads_and_nothing_is_printed(capfd):
             assert all(isinstance(one.exception(), ValueError) for one in tried)
     assert (sys.stderr, sys.stdout) == before
     assert capfd.readouterr() == ("", "")
+
+
+def test_numbers_of_close_points_stand_on_either_side() -> None:
+    drawing = draw_points([(0.35, 38.83), (0.35, 39.08), (0.35, 36.0)], 41.0, "x", "y", "three")
+    sides = re.findall(r'y="[\d.]+"( text-anchor="end")?>([123])</text>', drawing)
+    assert sides == [("", "1"), (' text-anchor="end"', "2"), ("", "3")]
 
 
 # --- the curve ------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ WIDTH, HEIGHT = 420, 270  # about a phone's width, so that the text stays legibl
 LEFT, RIGHT, TOP, BOTTOM = 34, 22, 28, 44
 MAX_POINTS = 240  # more would only make the page heavier
 ROW = 34  # of a picture of dots: the name above, the line below
+CLOSE = 14  # pixels between two dots whose numbers would cover each other
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,17 @@ def draw_points(
         *frame,
         f'<line class="goal" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>',
     ]
+    at_right: list[tuple[float, float]] = []  # dots whose number stands there
     for number, (x, y) in enumerate(points, 1):
-        parts += [
-            f'<circle class="run" cx="{place_x(x):.1f}" cy="{place_y(y):.1f}" r="4.5"/>',
-            f'<text x="{place_x(x) + 8:.1f}" y="{place_y(y) + 5:.1f}">{number}</text>',
-        ]
+        dot_x, dot_y = place_x(x), place_y(y)
+        name = f'<text x="{dot_x + 8:.1f}" y="{dot_y + 5:.1f}">{number}</text>'
+        if any(abs(dot_x - a) < CLOSE and abs(dot_y - b) < CLOSE for a, b in at_right):
+            name = (
+                f'<text x="{dot_x - 8:.1f}" y="{dot_y + 5:.1f}" text-anchor="end">{number}</text>'
+            )
+        else:
+            at_right.append((dot_x, dot_y))
+        parts += [f'<circle class="run" cx="{dot_x:.1f}" cy="{dot_y:.1f}" r="4.5"/>', name]
     return "\n".join([*parts, "</svg>"])
 
 

@@ -32,6 +32,7 @@ YARDSTICK = "multi30k_tiny_postnorm_rdrop_84"  # whose operations are 100 %
 PETA = 1e15
 
 STEPS = (  # of the way, each in words, by a run of the recipe before it and one of that after it
+    ("A higher rate, more dropout", "speed_run_paper_s0", "multi30k_tiny_postnorm"),
     ("R-Drop and smaller branches", "multi30k_tiny_postnorm", "multi30k_tiny_postnorm_rdrop"),
     ("More passes", "multi30k_tiny_postnorm_rdrop", "multi30k_tiny_postnorm_rdrop_84"),
     ("Rotations (RoPE) and AdamW", "multi30k_tiny_postnorm_rdrop", "speed_run_rotations_s0"),
