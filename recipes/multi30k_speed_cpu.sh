@@ -3,7 +3,7 @@
 #
 # Usage:     bash recipes/multi30k_speed_cpu.sh [SEED]   (0 if left out; 0, 1 and 2 make an entry)
 # Time:      recorded twice: 154 and 155 minutes of processor time, on one core of a shared machine
-#            (results/speed_run_rotations_s0 and _s1)
+#            (results/speed_run_rotations_s0, results/speed_run_rotations_s1)
 # Cost:      none but the electricity
 # Score:     seeds 0 and 1: 41.48 and 40.62 on test_2016_flickr,
 #            nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0; 41.77 and 40.93 lower-cased and

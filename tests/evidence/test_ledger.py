@@ -426,7 +426,7 @@ def a_run(**changes: Any) -> RecordedRun:
         "name": "multi30k_example",
         "title": "An example",
         "status": "finished",
-        "command": "annotated-transformer train --run-dir runs/a --steps 20",
+        "command": "annotated-transformer train --run-dir runs/a --data multi30k --steps 20",
         "configuration": {
             "model": TransformerConfig.preset("tiny", 100).to_dict(),
             "training": TrainingConfig(steps=20).to_dict(),
@@ -474,6 +474,9 @@ def a_tuning(tried: list[tuple[Any, ...]], split: str = "test") -> Tuning:
         ({"evaluation_commands": ["annotated-transformer score"]}, "no longer understood"),
         ({"command": a_run().command + " --seed 7"}, "seed is 0, and the command trains with 7"),
         ({"command": a_run().command + " --norm pre"}, "norm is 'post', and the command"),
+        ({"command": a_run().command + " --precision bf16"}, "precision is 'fp32', and the"),
+        ({"command": a_run().command + " --vocab-size 50"}, "vocab_size is 10000, and the"),
+        ({"command": a_run().command.replace("multi30k", "copy")}, "name is 'multi30k', and the"),
         ({"scores": a_score(protocol="made-up")}, "there is no such protocol"),
         ({"status": "failed", "what_went_badly": []}, "does not say what went badly"),
         ({"metrics": ()}, "has no curve"),
@@ -619,7 +622,7 @@ def make_run_dir(folder: Path) -> Request:
         run_dir=run_dir,
         folder=folder / "results" / "multi30k_a",
         title="A run",
-        command="annotated-transformer train --run-dir runs/a --seed 3",
+        command="annotated-transformer train --run-dir runs/a --data multi30k --seed 3",
         score_files=[folder / "scores.json"],
         translations={"test": folder / "ours.txt"},
         sources={"test": folder / "source.en"},
@@ -783,10 +786,10 @@ def test_the_scores_of_another_run_are_refused(tmp_path: Path) -> None:
 def test_a_line_ends_at_a_line_feed_alone(tmp_path: Path) -> None:
     request = make_run_dir(tmp_path)
     for name in ("ours.txt", "source.en"):
-        (tmp_path / name).write_text("a\u2028b\x85c\n\nd", "utf-8")
+        (tmp_path / name).write_text("a\u2028b\x85c\rd\n\ne", "utf-8")
     record_run(request, configuration_of)
-    kept = (request.folder / "translations.test.txt").read_text("utf-8")
-    assert kept == "a\u2028b\x85c\n\nd\n"
+    kept = (request.folder / "translations.test.txt").read_bytes().decode("utf-8")
+    assert kept == "a\u2028b\x85c\rd\n\ne\n"
 
 
 def test_a_record_lies_in_a_folder_of_its_name(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ def a_seed(seed: int, score: float, **changes: Any) -> RecordedRun:
         for one in RUN.scores
     )
     run = replace(with_settings(seed=seed, **changes), scores=scores)
-    return replace(run, name=f"a_run_{seed}", seeds={"training": seed})
+    code = {"commit": "a", "changed": False}
+    return replace(run, name=f"a_run_{seed}", seeds={"training": seed}, code_version=code)
 
 
 def test_a_model_of_the_paper_has_the_operations_that_are_counted_from_its_sizes() -> None:
@@ -163,8 +164,10 @@ def test_no_further_seed_no_second_draw_and_no_other_commit_helps() -> None:
     high = [a_seed(seed, GOAL) for seed in range(3)]
     assert held([*high, a_seed(3, GOAL - 9)]) == [True]
     assert held([*high, a_seed(2, GOAL + 1)]) == [False]
-    other = replace(high[2], code_version={**RUN.code_version, "commit": "another"})
-    assert held([*high[:2], other]) == [False]
+    for other in ({"commit": "b", "changed": False}, {"commit": "a", "changed": None}):
+        assert held([*high[:2], replace(high[2], code_version=other)]) == [False]
+    unknown = {"commit": "", "changed": False}
+    assert held([replace(run, code_version=unknown) for run in high]) == [False]
 
 
 def test_what_cannot_take_part_takes_nothing_from_the_seeds_that_can() -> None:
@@ -173,7 +176,7 @@ def test_what_cannot_take_part_takes_nothing_from_the_seeds_that_can() -> None:
     tuned = tuple(replace(one, beam=50) for one in RUN.tuning)
     others = [
         (replace(three[0], status="interrupted", scores=()), "was chosen on valid"),
-        (replace(three[0], scores=wide, tuning=tuned), "its beam was larger than 5"),
+        (replace(three[0], scores=wide, tuning=tuned), "with a beam of 5 at most"),
         (replace(three[0], code_version={"commit": "a", "changed": True}), "is no commit's"),
         (replace(three[0], metrics=()), "no line of the training"),
     ]
@@ -185,7 +188,9 @@ def test_what_cannot_take_part_takes_nothing_from_the_seeds_that_can() -> None:
 
 
 def test_a_recipe_is_one_on_machines_of_any_size() -> None:
-    seeds = [a_seed(seed, GOAL, threads=seed + 1, keep=10 + seed) for seed in range(3)]
+    seeds = [
+        a_seed(seed, GOAL, threads=seed + 1, keep=10 + seed, compile=seed == 2) for seed in range(3)
+    ]
     del seeds[0].configuration["training"]["betas"]  # as in an older record
     assert held(seeds) == [True]
 
@@ -216,8 +221,11 @@ def test_the_score_is_that_of_the_search_that_was_chosen_on_valid() -> None:
     run = replace(RUN, scores=(*RUN.scores, lucky))
     assert entries_of([run])[0][0].score == chosen.value
     greedy = tuple(replace(one, beam=1) for one in RUN.tuning)
-    scores = tuple(replace(one, beam=1, alpha=None) for one in (chosen, lucky))[:1]
-    assert entries_of([replace(run, scores=scores, tuning=greedy)])[0][0].score == chosen.value
+    by_greedy = replace(run, scores=(replace(chosen, beam=1, alpha=None),), tuning=greedy)
+    assert entries_of([by_greedy])[0][0].score == chosen.value
+    wide = tuple(replace(one, beam=10) for one in RUN.tuning)
+    wider = replace(run, scores=(*RUN.scores, replace(lucky, beam=10)), tuning=wide + RUN.tuning)
+    assert entries_of([wider])[0][0].score == chosen.value
     unsaid = replace(run, tuning=())
     assert "nothing says that its search was chosen on valid" in make_speed_page([unsaid])
 

@@ -16,7 +16,7 @@ from annotated_transformer.cli.doctor_run import CPU_RUN
 from annotated_transformer.cli.train_run import TRAINING_OPTIONS, configure
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS
-from annotated_transformer.evidence.ledger.recorded_runs import load_run_records
+from annotated_transformer.evidence.ledger.recorded_runs import load_run_record
 from annotated_transformer.fast.projected_loss import loss_chunk
 from annotated_transformer.training import TrainingConfig
 from annotated_transformer.training.departures import training_departures
@@ -65,12 +65,10 @@ def test_a_script_parses_and_says_what_to_expect(path: Path) -> None:
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_the_scores_in_its_head_were_recorded(path: Path) -> None:
     head = path.read_text("utf-8").partition("set -euo")[0]
-    corpus = path.stem.partition("_")[0]
     recorded = {
         f"{score.value:.2f}"
-        for run in load_run_records(ROOT / "results")
-        if run.data["name"] == corpus
-        for score in run.scores
+        for name in re.findall(r"results/(\w+)", head)
+        for score in load_run_record(ROOT / "results" / name).scores
         if score.protocol in BLEU_PROTOCOLS
     }
     literature = {"41.02"}

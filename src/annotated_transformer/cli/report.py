@@ -74,8 +74,7 @@ class Explanation:
             gain = "" if cause.gain is None else f" {cause.gain:+.2f} BLEU."
             rows += wrapped(f"{number}. {cause.name}:{gain} {cause.found} {cause.advice}")
         if self.nothing_seen:
-            asked = ", ".join(self.nothing_seen)
-            rows += wrapped(f"checked, and found to take less than {LEAST}: {asked}")
+            rows += wrapped(f"asked, and no cause found: {', '.join(self.nothing_seen)}")
         return rows
 
 

@@ -144,7 +144,7 @@ def _begin(
     training, model_of = configure(asked, device)
     source, target = asked.get("source", "en"), asked.get("target", "de")
     data_dir = asked.get("data_dir")
-    name = asked.get("data", DEFAULT_DATA if data_dir is None else "folder")
+    name = corpus_name(asked)
     corpus = load_corpus(name, data_dir=data_dir, source=source, target=target)
     corpus = corpus.with_training_pairs(training.pairs)
     train = corpus["train"]
@@ -171,6 +171,11 @@ def _begin(
         "origin": corpus.origin,
     }
     return RunConfig(model, training, data), corpus, vocabulary
+
+
+def corpus_name(asked: dict[str, Any]) -> str:
+    """The corpus that the options of `train` name."""
+    return str(asked.get("data", DEFAULT_DATA if asked.get("data_dir") is None else "folder"))
 
 
 def configure(
@@ -201,7 +206,7 @@ def configure(
 
 
 def configuration_of(command: str) -> RunConfig | None:
-    """What a command line begins to train, whatever the corpus; None if it is no training.
+    """What a command line begins to train, and the name of its corpus; None if it is no training.
 
     Raises:
         ValueError: if the program does not understand it.
@@ -213,7 +218,7 @@ def configuration_of(command: str) -> RunConfig | None:
         training, model_of = configure(asked, torch.device("cpu"))
     except CallError as error:
         raise ValueError(str(error)) from error
-    return RunConfig(model_of(training.vocab_size), training, {})
+    return RunConfig(model_of(training.vocab_size), training, {"name": corpus_name(asked)})
 
 
 def _reopen(

@@ -37,7 +37,7 @@ def read_translations(path: Path, lines: int, split: str) -> list[str]:
         raise CallError(
             f"{path} has {len(found):,} lines and the split {split} {lines:,}: line n has to be "
             "the translation of its line n. With the longer of the two files cut to the length of "
-            "the other, --explain says from which line on they are apart."
+            "the other, --explain may say from which line on they are apart."
         )
     return found
 

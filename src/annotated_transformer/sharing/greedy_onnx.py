@@ -19,6 +19,10 @@ PLACES = 512  # of tokens: a sentence and its translation may have so many
 MAX_EXTRA = 50  # tokens that a translation may have more than its source
 
 
+class TooLongError(ValueError):
+    """A sentence of more tokens than the graphs have places."""
+
+
 class Translator:
     """A folder with encoder.onnx, decoder.onnx and tokenizer.json."""
 
@@ -40,10 +44,10 @@ class Translator:
     def tokens(self, source: list[int]) -> list[int]:
         """From the tokens of a sentence, </s> behind, to those of its translation without it.
 
-        Raises ValueError if the sentence is too long.
+        Raises TooLongError.
         """
         if len(source) > PLACES:
-            raise ValueError(f"it has {len(source)} tokens, and at most {PLACES} can be read")
+            raise TooLongError(f"it has {len(source)} tokens, and at most {PLACES} can be read")
         given = np.array([source])  # (1, n_src)
         keys, values = self.encoder.run(None, {"source": given})
         seen = {"source": given, "memory_keys": keys, "memory_values": values}
@@ -65,6 +69,6 @@ if __name__ == "__main__":
     for number, line in enumerate(sys.stdin, 1):
         try:
             print(translate(line))
-        except ValueError as error:
+        except TooLongError as error:
             print(f"line {number} is left empty: {error}", file=sys.stderr)
             print()

@@ -35,8 +35,6 @@ class MadeFrom:
         steps = ", ".join(map(str, self.steps))
         if self.best:
             return f"the weights of step {steps}, {self.best}"
-        if len(self.steps) == 1:
-            return f"the checkpoint of step {steps}"
         return f"mean of the checkpoints of steps {steps}" if steps else "not known"
 
     @classmethod

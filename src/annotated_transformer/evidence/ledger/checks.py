@@ -142,7 +142,7 @@ def check_repository(
     """
     runs = load_run_records(repository.results)
     named = sorted({run.data["name"] for run in runs if not is_at_hand(run)})
-    if corpora is not None and not any((corpora / name).is_dir() for name in named):
+    if corpora is not None and named and not any((corpora / name).is_dir() for name in named):
         raise CallError(
             f"--data-dir {corpora} holds no folder {' or '.join(named)}: name the folder that they "
             "lie in."

@@ -9,7 +9,7 @@ from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
 from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.settings import TrainingConfig
 
-NO_CHANGE = {"seed", "threads", "keep"}  # settings that change nothing of the recipe
+NO_CHANGE = {"seed", "threads", "compile", "keep"}  # settings that are no part of a recipe
 
 
 def recipe_of(run: RecordedRun) -> dict[str, Any]:

@@ -4,6 +4,7 @@ A record is a folder results/NAME; `results/README.md` describes its files. This
 checks them; `recording.py` makes them.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from annotated_transformer.training.run_files import checked, read_list, read_me
 
 # A command line to what it begins to train, or None. Raises ValueError if it cannot be read.
 ReadCommand = Callable[[str], RunConfig | None]
-OF_MACHINE_AND_CORPUS = ("precision", "threads", "vocab_size")  # not what a command alone decides
+OF_MACHINE_AND_CORPUS = ("precision", "threads", "vocab_size")  # decided by these if not by option
 RESULTS = Path("results")
 ADVICE = "Restore it: see results/README.md."
 
@@ -164,12 +165,18 @@ class RecordedRun:
         chosen = self.chosen_score(split, protocol) if beam is None else None
         return chosen or next(found, None)
 
-    def chosen_score(self, split: str, protocol: str) -> RecordedScore | None:
-        """The figure of a test set by the search that was best on the validation split.
+    def chosen_score(
+        self, split: str, protocol: str, largest_beam: float = math.inf
+    ) -> RecordedScore | None:
+        """The figure of a test set by the search, of such a beam, that was best on valid.
 
         None if nothing says how a search was chosen there, or two equally good ones were scored.
         """
-        tunings = [one for one in self.tuning if (one.split, one.chosen_on) == (split, "valid")]
+        tunings = [
+            one
+            for one in self.tuning
+            if (one.split, one.chosen_on) == (split, "valid") and one.beam <= largest_beam
+        ]
         if not tunings:
             return None
         tuning = max(tunings, key=lambda one: one.best[0].score)
@@ -246,18 +253,23 @@ def problems_of_run(run: RecordedRun, read: ReadCommand, where: str = "") -> lis
     problems = []
     if run.status not in STATUSES:
         problems.append(f"{where}: the status {run.status!r} is none of {', '.join(STATUSES)}.")
-    recorded = run.configuration["model"] | run.configuration["training"]
+    recorded = run.data | run.configuration["model"] | run.configuration["training"]
     for command in (run.command, *run.evaluation_commands):
         try:
             config = read(command)
         except ValueError as error:
             problems.append(f"{where}: the command {command!r} is no longer understood ({error}).")
             continue
-        asked = config.model.to_dict() | config.training.to_dict() if config else {}
+        if config is None:
+            continue
+        asked = config.data | config.model.to_dict() | config.training.to_dict()
+        for name in OF_MACHINE_AND_CORPUS:
+            if f"--{name.replace('_', '-')}" not in command:
+                del asked[name]
         problems += [
             f"{where}: {name} is {recorded[name]!r}, and the command trains with {value!r}."
             for name, value in asked.items()
-            if name not in OF_MACHINE_AND_CORPUS and recorded.get(name, value) != value
+            if recorded.get(name, value) != value
         ]
     if run.status != "finished" and not run.what_went_badly:
         problems.append(f"{where} is {run.status} and does not say what went badly.")

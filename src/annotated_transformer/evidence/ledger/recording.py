@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PureWindowsPath  # whose names also end at a slash
 from typing import Any
 
 import torch
@@ -191,8 +191,8 @@ def read_scores(file: Path, request: Request) -> list[RecordedScore]:
             f"{file} scores a file of translations (--hypotheses), which any model may have "
             "written: give what `evaluate --run-dir` prints of the run that is recorded."
         )
-    name = request.run_dir.resolve().name
-    if (scored := values.get("run_dir")) and Path(scored).resolve().name != name:
+    names = {request.run_dir.name, request.run_dir.resolve().name, ".", ""}
+    if (scored := values.get("run_dir")) and PureWindowsPath(scored).name not in names:
         raise CallError(
             f"{file} has the scores of {scored}, and {request.run_dir} is recorded: give its own."
         )

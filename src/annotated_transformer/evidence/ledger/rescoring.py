@@ -6,10 +6,11 @@ from pathlib import Path
 
 from annotated_transformer.data import ParallelCorpus, load_corpus
 from annotated_transformer.data.grammar import generate_corpus
+from annotated_transformer.data.text_file import raw_lines
 from annotated_transformer.errors import CallError, WorkError
 from annotated_transformer.evaluation.scoring import PROTOCOLS, score_corpus, without_versions
 from annotated_transformer.evidence.ledger.recorded_runs import ADVICE, RecordedRun
-from annotated_transformer.training.run_files import read_text
+from annotated_transformer.training.run_files import damaged
 
 TRANSLATIONS = "translations.*.txt"  # in a record's folder
 
@@ -98,5 +99,16 @@ def _problems_of_split(run: RecordedRun, path: Path, corpus: ParallelCorpus) -> 
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a file, empty ones too: nothing but a line feed ends one."""
-    return read_text(path, ADVICE).removesuffix("\n").split("\n")
+    """The lines of a file, empty ones too, as those of a corpus: a line feed alone ends one.
+
+    Raises:
+        CallError: if it is not there.
+        WorkError: if it cannot be read, or is not UTF-8.
+    """
+    if not path.exists():
+        raise CallError(f"there is no file {path}: name one of translations, one a line.")
+    lines = [raw.removesuffix(b"\n").removesuffix(b"\r") for raw in raw_lines(path)]
+    try:
+        return [line.decode("utf-8") for line in lines]
+    except UnicodeDecodeError as error:
+        raise damaged(path, "it is not UTF-8", ADVICE) from error

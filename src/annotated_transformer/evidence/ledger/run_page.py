@@ -54,7 +54,8 @@ ended. Everything below comes from the records in `results/`: the commands, the 
 the translations with their mistakes. What those on a processor took in operations:
 [the speed run](speed_run.md). The score in print that the picture marks is that of a model of the
 small ones' size {cite}`wu2021`, by its authors' script: a beam of 5, without choosing a length
-penalty; ours is the search that was best on the validation split, of eight or more.
+penalty. Ours are by the search that was best on the validation split, of eight or more, and the
+two on a GPU by the paper's.
 """,
     ("Transformer-Tiny, Wu and others (2021)", 41.02),
 )
@@ -77,10 +78,10 @@ HOW_TO_READ = """\
 ```{admonition} How to read the scores
 :class: note
 A BLEU score means nothing without the way its text was prepared: the signature of each stands in
-the fold beside it. The published Multi30k score that stands here is of lower-cased, tokenised text;
-the cased score of the same translations answers another question, how close they are to plain
-German text. The two are not comparable with each other, nor with the paper's scores on
-newstest2014: captions and everyday sentences are short and alike.
+the fold beside it. Scores of Multi30k in print are often of lower-cased, tokenised text; the cased
+score of the same translations answers another question, how close they are to plain German text.
+The two are not comparable with each other, nor with the paper's scores on newstest2014: captions
+and everyday sentences are short and alike.
 ```
 """
 
@@ -94,9 +95,9 @@ operations compare better.
 """
 
 READ_FIRST = """\
-**If you read about one, read about the first**, *{title}*: it has the best BLEU on the validation
-split, {first:.2f}{of_seeds}. The next has {second:.2f}{apart}. Its part follows the scores below;
-the others, what led to it and what went less well, come after it.
+**If you read about one, read about the first**, *{title}*: on the validation split it has
+{first:.2f}{of_seeds}, the next {second:.2f}{apart}. Its part follows the scores below; the others,
+what led to it and what went less well, come after it.
 """
 
 CHOSEN = """\
@@ -156,8 +157,10 @@ def _read_first(groups: Sequence[Sequence[RecordedRun]]) -> list[str]:
             title=capital(groups[0][0].title),
             first=first,
             second=second,
-            of_seeds=f", the mean of {len(known[0])} seeds" if len(known[0]) > 1 else "",
-            apart=f", and seeds of one recipe lie {spread:.2f} apart" if spread else "",
+            of_seeds=f" (the mean of {len(known[0])} seeds)" if len(known[0]) > 1 else "",
+            apart=f"; seeds of one recipe lie {spread:.2f} apart, so that chance alone can do this"
+            if spread > first - second
+            else "",
         )
     ]
 
@@ -228,6 +231,8 @@ def _headline(run: RecordedRun) -> str:
 
 def time_of(group: Sequence[RecordedRun]) -> str:
     """What a training took, the median of several: a processor's time, a GPU's by the clock."""
+    if len({bool(run.hardware.get("gpus")) for run in group}) > 1:
+        return "some on processors, some on a GPU"
     if gpus := group[0].hardware.get("gpus"):
         clock = median(run.cost["wall_seconds"] for run in group)
         return f"{_clock_minutes(clock)} on one {gpus[0]}"
@@ -415,9 +420,18 @@ def _comparison(runs: Sequence[RecordedRun]) -> str:
     return "\n".join([*lines, "```"])
 
 
+def _like(run: RecordedRun, score: RecordedScore) -> RecordedScore | None:
+    """A run's figure of the same kind as one of another seed's: its α may have been chosen anew."""
+
+    def kind(one: RecordedScore) -> tuple[object, ...]:
+        return one.split, one.protocol, one.beam, one.alpha_chosen_on
+
+    return next((one for one in run.scores if kind(one) == kind(score)), None)
+
+
 def _group_score(group: Sequence[RecordedRun], score: RecordedScore) -> str:
     """One test set under one protocol: the figure, or the median of all seeds' and each of them."""
-    scores = [run.score(score.split, score.protocol, score.beam) for run in group]
+    scores = [_like(run, score) for run in group]
     found = [one for one in scores if one is not None]
     what = f"{PROTOCOL_NAMES[score.protocol]}, on {score.split}"
     searches = sorted({_search(one) for one in found})
