@@ -65,14 +65,15 @@ def draw_points(
     at_right: list[tuple[float, float]] = []  # dots whose number stands there
     for number, (x, y) in enumerate(points, 1):
         dot_x, dot_y = place_x(x), place_y(y)
-        name = f'<text x="{dot_x + 8:.1f}" y="{dot_y + 5:.1f}">{number}</text>'
         if any(abs(dot_x - a) < CLOSE and abs(dot_y - b) < CLOSE for a, b in at_right):
-            name = (
-                f'<text x="{dot_x - 8:.1f}" y="{dot_y + 5:.1f}" text-anchor="end">{number}</text>'
-            )
+            name_x, anchor = dot_x - 8, ' text-anchor="end"'
         else:
+            name_x, anchor = dot_x + 8, ""
             at_right.append((dot_x, dot_y))
-        parts += [f'<circle class="run" cx="{dot_x:.1f}" cy="{dot_y:.1f}" r="4.5"/>', name]
+        parts += [
+            f'<circle class="run" cx="{dot_x:.1f}" cy="{dot_y:.1f}" r="4.5"/>',
+            f'<text x="{name_x:.1f}" y="{dot_y + 5:.1f}"{anchor}>{number}</text>',
+        ]
     return "\n".join([*parts, "</svg>"])
 
 

@@ -132,10 +132,10 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
         parts.append(HOW_TO_READ)
     if len(ours) > 1:
         chosen = _settings_chosen(ours)
-        parts += ["## The runs side by side", "", *_picture(ours, page), *_read_first(groups)]
+        parts += ["## The runs side by side", "", *_picture(groups, page), *_read_first(groups)]
         parts += [HOW_TO_READ, SPREAD]
         parts += [CHOSEN] if chosen else []
-        parts += folded("Every score with its search and its signature", _comparison(ours))
+        parts += folded("Every score with its search and its signature", _comparison(groups))
         parts += chosen
     for first, *others in groups:
         parts += _run_part(first, alone=len(ours) == 1)
@@ -247,11 +247,11 @@ def _clock_minutes(seconds: float) -> str:
     return f"{seconds / 60:.1f} minutes by the clock"
 
 
-def _picture(runs: Sequence[RecordedRun], page: RunPage) -> list[str]:
+def _picture(groups: Sequence[Sequence[RecordedRun]], page: RunPage) -> list[str]:
     """A row for each group of seeds, a dot for each run: BLEU on the first test split."""
-    split = next(iter(tests_of(runs[0])), "")
+    split = next(iter(tests_of(groups[0][0])), "")
     rows = []
-    for group in by_recipe(runs):
+    for group in groups:
         scores = [run.score(split, "lower-tokenised") for run in group]
         if values := [score.value for score in scores if score is not None]:
             rows.append(Dots(capital(group[0].title), values))
@@ -398,10 +398,10 @@ def _settings_chosen(runs: Sequence[RecordedRun]) -> list[str]:
     return [*heading, *lines, ""]
 
 
-def _comparison(runs: Sequence[RecordedRun]) -> str:
+def _comparison(groups: Sequence[Sequence[RecordedRun]]) -> str:
     """The BLEU of every group on every test set, with signatures; of several seeds the median."""
     lines = list_table_head("score-table", ["Run", "Score"])
-    for group in by_recipe(runs):
+    for group in groups:
         first = group[0]
         seeds = "" if len(group) == 1 else f", median of {len(group)} seeds"
         known = [one for one in map(validation_bleu, group) if one is not None]

@@ -189,12 +189,13 @@ def entries_of(runs: Sequence[RecordedRun]) -> tuple[list[Entry], list[str]]:
     And the runs that cannot take part, each with its reason.
     """
     ours = [run for run in runs if run.data["name"] == MULTI30K.corpus and run.status != "failed"]
+    judged = [(run, reason_against(run)) for run in ours]
     left_out = [
         f"{run.title}, seed {run.seeds['training']}: {reason}{_best_of(run)}"
-        for run in ours
-        if (reason := reason_against(run))
+        for run, reason in judged
+        if reason
     ]
-    taking_part = [run for run in ours if not reason_against(run)]
+    taking_part = [run for run, reason in judged if not reason]
     entries = [entry_of(group) for group in by_recipe(taking_part)]
     records = sorted((one for one in entries if one.holds), key=lambda one: one.operations)
     return [*records, *(one for one in entries if not one.holds)], left_out
