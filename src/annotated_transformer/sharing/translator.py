@@ -4,14 +4,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
 
 from annotated_transformer.config import ALPHA, BEAM_SIZE, MAX_EXTRA
 from annotated_transformer.data import Vocabulary
 from annotated_transformer.errors import CallError
-from annotated_transformer.evaluation.scoring import PROTOCOLS
+from annotated_transformer.evaluation.scoring import PROTOCOLS, Score
 from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.sharing.card import LIBRARY, write_card
 from annotated_transformer.training import RunConfig, RunDirectory, load_run
@@ -25,7 +25,7 @@ SCORES = "scores.json"
 SHARED = ("config.json", "tokenizer.json", "metrics.jsonl", "model.safetensors", SCORES)
 
 Report = dict[str, Any]  # what `evaluate --format json` prints
-KEPT = {  # what others need of a report, and of a score in it
+KEPT = {  # what others need of a report
     "data": str,
     "split": str,
     "source": str,
@@ -36,7 +36,6 @@ KEPT = {  # what others need of a report, and of a score in it
     "alpha_chosen_on": str | None,
     "max_extra": int,
 }
-SCORE = {"name": str, "value": float, "signature": str}
 NOT_KNOWN = MadeFrom()
 
 
@@ -164,9 +163,10 @@ def shareable(report: Any, origin: Path, advice: str) -> Report:
     if report.get("hypotheses"):
         raise damaged(origin, "it scores a file of translations, which may be anybody's", advice)
     checked(report, KEPT, origin, advice, may_lack=("max_extra",))
-    scores = [checked(one, SCORE, f"a score in {origin}", advice) for one in report["scores"]]
+    wanted = get_type_hints(Score)
+    scores = [checked(one, wanted, f"a score in {origin}", advice) for one in report["scores"]]
     if unknown := [one["name"] for one in scores if one["name"] not in PROTOCOLS]:
         raise damaged(origin, f"there is no protocol {unknown[0]!r}", advice)
     known = {"max_extra": MAX_EXTRA, **report}  # which older reports lack
     kept = {name: known[name] for name in KEPT}
-    return {**kept, "scores": [{name: one[name] for name in SCORE} for one in scores]}
+    return {**kept, "scores": [{name: one[name] for name in wanted} for one in scores]}

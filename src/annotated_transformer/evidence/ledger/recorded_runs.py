@@ -6,9 +6,9 @@ checks them; `recording.py` makes them.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 from annotated_transformer.config import MAX_EXTRA
 from annotated_transformer.errors import WorkError
@@ -20,8 +20,15 @@ from annotated_transformer.evaluation.scoring import (
 )
 from annotated_transformer.evidence.ledger import STATUSES
 from annotated_transformer.training.run_directory import RunConfig
-from annotated_transformer.training.run_files import checked, read_list, read_metrics, read_object
+from annotated_transformer.training.run_files import (
+    checked,
+    damaged,
+    read_list,
+    read_metrics,
+    read_object,
+)
 
+Row = TypeVar("Row")
 # A command line to what it begins to train, or None. Raises ValueError if it cannot be read.
 ReadCommand = Callable[[str], RunConfig | None]
 OF_MACHINE_AND_CORPUS = ("precision", "threads", "vocab_size")  # decided by these if not by option
@@ -219,22 +226,16 @@ def load_run_record(folder: Path) -> RecordedRun:
     if values["name"] != folder.name:
         raise WorkError(f"{path} is the record {values['name']!r}: its folder must have its name.")
     examples: dict[str, Any] = {"chosen": "", "examples": []}
-    if (path := folder / "examples.json").exists():
-        examples = read_object(path, ADVICE, {"chosen": str, "examples": list})
-    try:
-        return RecordedRun(
-            **values,
-            metrics=tuple(read_metrics(folder / "metrics.jsonl")),
-            scores=tuple(RecordedScore(**entry) for entry in _entries(folder / "scores.json")),
-            examples=tuple(Example(**entry) for entry in examples["examples"]),
-            examples_chosen=examples["chosen"],
-            tuning=tuple(
-                Tuning(**{**entry, "tried": tuple(TriedSearch(**one) for one in entry["tried"])})
-                for entry in _entries(folder / "tuning.json")
-            ),
-        )
-    except (TypeError, KeyError) as error:
-        raise WorkError(f"{folder} is damaged or not ours: {error}.") from error
+    if (shown := folder / "examples.json").exists():
+        examples = read_object(shown, ADVICE, {"chosen": str, "examples": list})
+    return RecordedRun(
+        **values,
+        metrics=tuple(read_metrics(folder / "metrics.jsonl")),
+        scores=_rows(RecordedScore, _list_in(folder / "scores.json"), folder / "scores.json"),
+        examples=_rows(Example, examples["examples"], shown),
+        examples_chosen=examples["chosen"],
+        tuning=_tunings(folder / "tuning.json"),
+    )
 
 
 def load_run_records(results: Path = RESULTS) -> list[RecordedRun]:
@@ -292,8 +293,6 @@ def problems_of_run(run: RecordedRun, read: ReadCommand, where: str = "") -> lis
 
 def _tuning_problems(run: RecordedRun, tuning: Tuning) -> list[str]:
     name = f"results/{run.name}: the length penalty for {tuning.split}, beam {tuning.beam},"
-    if not tuning.tried:
-        return [f"{name} was chosen among none: tuning.json lists no alpha."]
     used = [
         score for score in run.scores if (score.split, score.beam) == (tuning.split, tuning.beam)
     ]
@@ -338,7 +337,39 @@ def _checksums(data: dict[str, Any]) -> bool:
     return any(_checksums(value) for value in data.values() if isinstance(value, dict))
 
 
-def _entries(path: Path) -> list[dict[str, Any]]:
-    """The objects in a file that not every record has."""
-    entries = read_list(path, ADVICE) if path.exists() else []
-    return [checked(entry, {}, path, ADVICE) for entry in entries]
+def _list_in(path: Path) -> list[Any]:
+    """The entries of a file that not every record has."""
+    return read_list(path, ADVICE) if path.exists() else []
+
+
+def _row(kind: type[Row], entry: Any, path: Path, **made: Any) -> Row:
+    """An entry of a file as what it describes.
+
+    Args:
+        made: fields that are no plain data any more.
+
+    Raises:
+        WorkError: if one is missing, unknown or of another type.
+    """
+    known = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
+    kinds = {name: hint for name, hint in get_type_hints(kind).items() if name not in made}
+    may_lack = [name for name, default in known.items() if default is not MISSING]
+    checked(entry, kinds, path, ADVICE, may_lack)
+    if unknown := sorted(set(entry) - set(known)):
+        raise damaged(path, f"there is no field {', '.join(unknown)}", ADVICE)
+    return kind(**{**entry, **made})
+
+
+def _rows(kind: type[Row], entries: list[Any], path: Path) -> tuple[Row, ...]:
+    return tuple(_row(kind, entry, path) for entry in entries)
+
+
+def _tunings(path: Path) -> tuple[Tuning, ...]:
+    """What tuning.json says, each with at least one search that was tried."""
+    tunings = []
+    for entry in _list_in(path):
+        tried = checked(entry, {"tried": list}, path, ADVICE)["tried"]
+        if not tried:
+            raise damaged(path, "tried is empty, and nothing is chosen among none", ADVICE)
+        tunings.append(_row(Tuning, entry, path, tried=_rows(TriedSearch, tried, path)))
+    return tuple(tunings)

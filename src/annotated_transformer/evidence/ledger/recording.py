@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PureWindowsPath  # whose names also end at a slash
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 
@@ -15,7 +15,7 @@ from annotated_transformer.after.build import build_transformer
 from annotated_transformer.after.config import config_from_dict
 from annotated_transformer.config import ALPHA, MAX_EXTRA
 from annotated_transformer.errors import CallError, WorkError
-from annotated_transformer.evaluation.scoring import TriedSearch
+from annotated_transformer.evaluation.scoring import Score, TriedSearch
 from annotated_transformer.evidence.ledger.machine import code_version, hardware, software
 from annotated_transformer.evidence.ledger.recorded_runs import (
     Example,
@@ -28,10 +28,22 @@ from annotated_transformer.evidence.ledger.recorded_runs import (
 )
 from annotated_transformer.evidence.ledger.rescoring import read_lines
 from annotated_transformer.training.run_directory import RunDirectory
-from annotated_transformer.training.run_files import read_object
+from annotated_transformer.training.run_files import checked, read_object
 
 TUNING_PROTOCOL = "lower-tokenised"  # by which `evaluate --alpha-from` compares alphas
 ADVICE = "Give the folder or file of a real run."
+NO_REPORT = "It is not what `evaluate --format json` prints of a run: give that."
+REPORT = {  # what a record needs of it
+    "run_dir": str | None,
+    "split": str,
+    "scores": list,
+    "beam": int | None,
+    "alpha": float | None,
+    "alpha_chosen_on": str | None,
+    "max_extra": int | None,
+    "tuning": list | None,
+    "perplexity": float,
+}
 EXAMPLES = 6  # few: the corpora may not be handed on, and a handful of sentences is enough to see
 
 
@@ -97,11 +109,11 @@ def record_run(request: Request, read: ReadCommand) -> RecordedRun:
         folder.mkdir()
         shutil.copyfile(metrics, folder / "metrics.jsonl")
         _write(folder / "run.json", _describe(request, configuration))
-        scores = [score for file in request.score_files for score in read_scores(file, request)]
+        reports = [read_report(file, request) for file in request.score_files]
+        scores = [one for report in reports for one in scores_of(report, request.alpha_chosen_on)]
         once = dict.fromkeys(scores)  # several searches of one model share its perplexity
         _write(folder / "scores.json", [asdict(score) for score in once])
-        found = [read_tuning(file) for file in request.score_files]
-        if tuning := [asdict(one) for one in found if one is not None]:
+        if tuning := [asdict(one) for one in map(tuning_of, reports) if one is not None]:
             _write(folder / "tuning.json", tuning)
         _write_translations(request, folder)
         run = load_run_record(folder)
@@ -179,79 +191,77 @@ def without_local_paths(values: Any) -> Any:
     return values
 
 
-def read_scores(file: Path, request: Request) -> list[RecordedScore]:
-    """The figures in one file of `evaluate --format json`.
+def read_report(file: Path, request: Request) -> dict[str, Any]:
+    """What `evaluate --format json` printed of the run that is recorded.
 
     Raises:
-        CallError: if the file lacks what a score needs.
+        CallError: if it is not there, or scores something else.
+        WorkError: if it lacks what a record needs.
     """
-    values = read_object(file, ADVICE)
-    if values.get("run_dir", "") is None:
+    report = read_object(file, NO_REPORT, REPORT, may_lack=set(REPORT) - {"split", "scores"})
+    for score in report["scores"]:
+        checked(score, get_type_hints(Score), f"a score in {file}", NO_REPORT)
+    if tried := report.get("tuning"):
+        checked(report, {"beam": int, "alpha_chosen_on": str}, file, NO_REPORT)
+        for one in tried:
+            kinds = get_type_hints(TriedSearch)
+            checked(one, kinds, f"a search in {file}", NO_REPORT, may_lack=("max_extra",))
+    if report.get("run_dir", "") is None:
         raise CallError(
             f"{file} scores a file of translations (--hypotheses), which any model may have "
             "written: give what `evaluate --run-dir` prints of the run that is recorded."
         )
     names = {request.run_dir.name, request.run_dir.resolve().name, ".", ""}
-    if (scored := values.get("run_dir")) and PureWindowsPath(scored).name not in names:
+    if (scored := report.get("run_dir")) and PureWindowsPath(scored).name not in names:
         raise CallError(
             f"{file} has the scores of {scored}, and {request.run_dir} is recorded: give its own."
         )
-    try:
-        split, beam, alpha = values["split"], values.get("beam"), values.get("alpha")
-        chosen = request.alpha_chosen_on or values.get("alpha_chosen_on") or ""
-        extra = values.get("max_extra")
-        if not chosen and alpha == ALPHA and extra in (None, MAX_EXTRA):
-            chosen = "the paper"
-        if not beam or beam == 1:
-            alpha, chosen = None, ""
-        scores = [
-            RecordedScore(
-                split,
-                entry["name"],
-                round(entry["value"], 2),
-                entry["signature"],
-                beam,
-                alpha,
-                chosen,
-                extra,
-            )
-            for entry in values["scores"]
-        ]
-        if "perplexity" in values:
-            signature = "per token of the model's own vocabulary, from the unsmoothed likelihood"
-            perplexity = round(values["perplexity"], 2)
-            scores.append(RecordedScore(split, "perplexity", perplexity, signature))
-    except (KeyError, TypeError) as error:
-        raise CallError(
-            f"{file} is not what `annotated-transformer evaluate --format json` prints: {error}."
-        ) from error
+    return report
+
+
+def scores_of(report: dict[str, Any], alpha_chosen_on: str) -> list[RecordedScore]:
+    """The figures of a report, and the perplexity if it has one.
+
+    Args:
+        alpha_chosen_on: where the search was chosen, if the report does not say; else "".
+    """
+    split, beam, alpha = report["split"], report.get("beam"), report.get("alpha")
+    chosen = alpha_chosen_on or report.get("alpha_chosen_on") or ""
+    extra = report.get("max_extra")
+    if not chosen and alpha == ALPHA and extra in (None, MAX_EXTRA):
+        chosen = "the paper"
+    if not beam or beam == 1:
+        alpha, chosen = None, ""
+    scores = [
+        RecordedScore(
+            split,
+            entry["name"],
+            round(entry["value"], 2),
+            entry["signature"],
+            beam,
+            alpha,
+            chosen,
+            extra,
+        )
+        for entry in report["scores"]
+    ]
+    if "perplexity" in report:
+        signature = "per token of the model's own vocabulary, from the unsmoothed likelihood"
+        scores.append(RecordedScore(split, "perplexity", round(report["perplexity"], 2), signature))
     return scores
 
 
-def read_tuning(file: Path) -> Tuning | None:
-    """The grid of length penalties in one file of `evaluate --format json`; None if it has none.
-
-    Raises:
-        CallError: if the file names a grid and lacks what belongs to it.
-    """
-    values = read_object(file, ADVICE)
-    if not values.get("tuning"):
+def tuning_of(report: dict[str, Any]) -> Tuning | None:
+    """The searches between which the report's was chosen; None if it was given."""
+    if not report.get("tuning"):
         return None
-    try:
-        return Tuning(
-            split=values["split"],
-            beam=values["beam"],
-            chosen_on=values["alpha_chosen_on"],
-            protocol=TUNING_PROTOCOL,
-            tried=tuple(
-                TriedSearch(one["alpha"], round(one["score"], 2), one.get("max_extra", MAX_EXTRA))
-                for one in values["tuning"]
-            ),
-        )
-    except (KeyError, TypeError) as error:
-        raise CallError(
-            f"{file} is not what `annotated-transformer evaluate --format json` prints: {error}."
-        ) from error
+    tried = tuple(
+        TriedSearch(one["alpha"], round(one["score"], 2), one.get("max_extra", MAX_EXTRA))
+        for one in report["tuning"]
+    )
+    return Tuning(
+        report["split"], report["beam"], report["alpha_chosen_on"], TUNING_PROTOCOL, tried
+    )
 
 
 def choose_lines(count: int, wanted: int = EXAMPLES) -> list[int]:

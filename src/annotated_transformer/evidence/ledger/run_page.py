@@ -101,7 +101,7 @@ what led to it and what went less well, come after it.
 """
 
 CHOSEN = """\
-How the settings were chosen, and which scores whoever chose them knew, stands below the table.
+How the settings were chosen, and which scores whoever chose them knew, stands in a fold below.
 """
 
 NO_RUNS = """\
@@ -137,8 +137,8 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
         parts += [CHOSEN] if chosen else []
         parts += folded("Every score with its search and its signature", _comparison(groups))
         parts += chosen
-    for first, *others in groups:
-        parts += _run_part(first, alone=len(ours) == 1)
+    for place, (first, *others) in enumerate(groups):
+        parts += _run_part(first, alone=len(ours) == 1, read_first=place == 0)
         for run in others:
             parts += _seed_part(run)
     return "\n".join(parts).rstrip() + "\n"
@@ -165,18 +165,26 @@ def _read_first(groups: Sequence[Sequence[RecordedRun]]) -> list[str]:
     ]
 
 
-def _run_part(run: RecordedRun, alone: bool) -> list[str]:
-    """All about a run; `alone`, also how its settings were chosen: else that stands above."""
+def _run_part(run: RecordedRun, alone: bool, read_first: bool) -> list[str]:
+    """All about a run.
+
+    Args:
+        alone: whether it says how its settings were chosen, which stands above several.
+        read_first: whether its translations are open.
+    """
     parts = _beginning(run, f"## {capital(run.title)}")
     if alone and run.settings_chosen:
         parts += [run.settings_chosen, ""]
     if run.metrics:
         parts += ["### Curve", "", _curve(run), ""]
-    if run.examples:
+    if run.examples and read_first:
         parts += ["### Translations", "", _examples(run), ""]
     parts += ["### What went badly", ""]
     parts += [f"- {sentence}" for sentence in run.what_went_badly] or ["Nothing was noted."]
-    parts += ["", *_scores_and_commands(run)]
+    parts.append("")
+    if run.examples and not read_first:
+        parts += folded("Translations, and what is wrong with them", _examples(run))
+    parts += _scores_and_commands(run)
     return parts
 
 
@@ -391,11 +399,12 @@ def _settings_chosen(runs: Sequence[RecordedRun]) -> list[str]:
             titles.setdefault(run.settings_chosen, []).append(capital(run.title))
     if not titles:
         return []
-    heading = ["### How the settings were chosen", ""]
     if len(titles) == 1 and len(*titles.values()) == len(runs):
-        return [*heading, *titles, ""]
-    lines = [f"- *{'; '.join(dict.fromkeys(names))}.* {said}" for said, names in titles.items()]
-    return [*heading, *lines, ""]
+        lines = list(titles)
+    else:
+        named = ((said, "; ".join(dict.fromkeys(names))) for said, names in titles.items())
+        lines = [f"- *{names}.* {said}" for said, names in named]
+    return folded("How the settings were chosen", *lines)
 
 
 def _comparison(groups: Sequence[Sequence[RecordedRun]]) -> str:
