@@ -13,7 +13,7 @@ import html
 import io
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,13 @@ FINDINGS = (
         "The ladder: one change at a time",
         "One change at a time, a training step on a GPU comes down to a ninth of its time.",
     ),
+)
+
+
+TRY = (  # of the grammar's test split; the model translates each as the grammar does
+    "He runs into the forest.",
+    "Today the father finds a dress.",
+    "The neighbour looks after a girl.",
 )
 
 
@@ -162,6 +169,9 @@ def hero_markup(data: dict[str, Any]) -> str:
         f" and writes “{html.escape(data['greedy'])}” Beam search does not: "
         f"“{html.escape(data['beam'])}”"
     )
+    tries = " ".join(
+        f'<button type="button" class="hero-try" lang="en">{sentence}</button>' for sentence in TRY
+    )
     told = {**data, "at": at, "layer": LAYER - 1, "head": HEAD - 1}
     shown = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
     return (
@@ -174,9 +184,10 @@ def hero_markup(data: dict[str, Any]) -> str:
         f'<ol class="hero-likeliest" lang="de" aria-label="likeliest next pieces">{likeliest}</ol>'
         f'<p class="hero-says" aria-live="polite">{says} '
         '<a href="../notebooks/09_decoding.html#what-a-search-can-repair">Why?</a></p>'
-        '<form class="hero-own" hidden><label><span>A sentence of your own (0.7 MB are loaded)'
-        '</span><input type="text" lang="en" maxlength="400" autocomplete="off"></label>'
-        "<button>Translate</button></form>"
+        '<form class="hero-own" hidden><label><span>A sentence of your own (for the first, 0.7 MB '
+        'are loaded)</span><input type="text" lang="en" maxlength="400" autocomplete="off" '
+        "required></label><button>Translate</button><p>It knows a small grammar, and makes "
+        f"something of anything else. It can do these: {tries}</p></form>"
         '<p><a class="hero-inside" href="look_inside.html">Look inside: every head, every step</a>'
         "</p>"
         f'<script type="application/json">{shown}</script></div>'
@@ -235,7 +246,8 @@ def failing_cell() -> tuple[str, str]:
     (mistake,) = (mistake for mistake in exercise.mistakes if mistake.name == name)
     answer = ast.unparse(ast.parse(as_written(mistake.implementation.text)))  # without comments
     code = f"{answer}\n\n\n{check_call(exercise)}"
-    return code, report_card(grade_exercise(exercise, mistake.implementation)).markup
+    report = replace(grade_exercise(exercise, mistake.implementation), next_hint=None)
+    return code, report_card(report).markup  # a call of hint() has no place on a page
 
 
 def proof() -> str:

@@ -7,7 +7,7 @@
   if (!hero) return;
   let data = JSON.parse(hero.querySelector("script").textContent);
   const part = (name) => hero.querySelector(name);
-  const range = part(".hero-step input"), form = part(".hero-own");
+  const range = part(".hero-step input"), form = part(".hero-own"), tries = [...hero.querySelectorAll(".hero-try")];
   const SPECIAL = { "</s>": "(end)", "<unk>": "(unknown)", "▁": "(space)" };
   const text = (piece) => SPECIAL[piece] ?? piece.replace("▁", " ").trim();
   const joined = (pieces) => pieces.join("").replaceAll("▁", " ").replace("</s>", "").trim();
@@ -54,14 +54,16 @@
     try {
       found = translator.translate(own);
     } catch (error) { // too long
-      part(".hero-says").textContent = error.message;
+      part(".hero-says").textContent = `${error.message} What stands above is still the sentence before.`;
       return;
     }
     data = stepsOf(found, translator, likeliest);
     part(".hero-source").replaceChildren(...data.source.map((piece) => Object.assign(document.createElement("span"), { className: "hero-piece", textContent: text(piece) })));
     Object.assign(range, { max: data.steps.length, value: data.steps.length });
     show();
-    part(".hero-says").textContent = `It writes: “${found.text}” Move the slider back to see how.`;
+    const known = tries.some((button) => button.textContent === own);
+    part(".hero-says").textContent = `It writes: “${found.text}” ${known ? "That is right." : "Nobody has checked it."} Move the slider back to see how.`;
+    part(".hero-says").scrollIntoView({ block: "nearest" });
     part(".hero-inside").href = `look_inside.html#${new URLSearchParams({ s: own })}`;
   }
 
@@ -69,4 +71,8 @@
   range.addEventListener("input", show);
   form.hidden = false;
   form.addEventListener("submit", translate);
+  for (const button of tries) button.addEventListener("click", () => {
+    form.querySelector("input").value = button.textContent;
+    form.requestSubmit();
+  });
 })();

@@ -4,7 +4,7 @@
 globalThis.Interview = (function () {
   "use strict";
   const PREFIX = "interview.";
-  const ROUND = "annotated-transformer-round";
+  const ROUND = "annotated-transformer-round", CLOCK = "annotated-transformer-clock";
   const progress = globalThis.OwnProgress; // loaded before this
 
   /* ---- small things ---- */
@@ -322,7 +322,7 @@ globalThis.Interview = (function () {
       const total = (part) => [...skills.values()].reduce((sum, skill) => sum + skill[part], 0);
       return [
         make("h2", { className: "mock-here", textContent: "How it was" }),
-        make("p", { textContent: answered.length ? `${total("got")} of ${total("most")} points, what sank you taken off; ${total("deep")} of ${total("depth")} follow-ups. ${good} of ${answered.length} would do: three quarters of the points, and no sentence that sinks. The others are due again tomorrow.` : "No question was answered." }),
+        make("p", { textContent: answered.length ? `${total("got")} of ${total("most")} points, those that sinks cost taken off; ${total("deep")} of ${total("depth")} follow-ups. Good enough (three quarters of the points, no sentence that sinks): ${good} of ${answered.length}. The others are due again tomorrow.` : "No question was answered." }),
         ...(answered.length ? [table, ...this.missed(answered)] : []),
         make("p", { hidden: this.kept !== false, textContent: "This browser keeps nothing of it." }),
         make("p", { hidden: Boolean(this.state.ids), textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions.` }),
@@ -452,20 +452,40 @@ globalThis.Interview = (function () {
 
   /* ---- a clock ---- */
 
+  /* It survives a reload: kept is when it ends, or, while it stands still, how much is left. */
   function offerClock(place) {
-    let left = 60 * Number(place.dataset.minutes), until = 0, running = null;
-    const shown = make("span", { className: "mock-clock", textContent: clockText(left) });
-    const go = button("Start the clock", () => {
-      if (running) { clearInterval(running); running = null; go.textContent = "Go on"; return; }
-      go.textContent = "Pause";
-      until = Date.now() + 1000 * left; // a hidden page ticks rarely
-      running = setInterval(() => {
-        left = Math.round((until - Date.now()) / 1000);
-        shown.textContent = clockText(left);
-        shown.classList.toggle("mock-late", left < 0);
-      }, 1000);
+    const whole = 60 * Number(place.dataset.minutes);
+    let { left = whole, until = null } = keptClock();
+    const shown = make("span", { className: "mock-clock" });
+    const over = make("span", { is: { role: "status" } });
+    const go = button("", () => {
+      if (until) until = null;
+      else until = Date.now() + 1000 * left; // a hidden page ticks rarely
+      show();
     });
-    place.replaceChildren(shown, " ", go);
+    function show() {
+      if (until) left = Math.round((until - Date.now()) / 1000);
+      shown.textContent = clockText(left);
+      shown.classList.toggle("mock-late", left < 0);
+      const said = left < 0 ? " The time is over. " : "";
+      if (over.textContent !== said) over.textContent = said;
+      go.textContent = until ? "Pause" : left === whole ? "Start the clock" : "Go on";
+      keepClock({ left, until });
+    }
+    const again = button("Begin again", () => { left = whole; until = null; show(); });
+    setInterval(() => { if (until) show(); }, 1000);
+    place.replaceChildren(shown, " ", over, go, " ", again);
+    show();
+  }
+
+  function keptClock() {
+    let kept;
+    try { kept = JSON.parse(sessionStorage.getItem(CLOCK)); } catch { /* nothing is kept */ }
+    return Number.isFinite(kept?.left) && (kept.until === null || Number.isFinite(kept.until)) ? kept : {};
+  }
+
+  function keepClock(state) {
+    try { sessionStorage.setItem(CLOCK, JSON.stringify(state)); } catch { /* it runs without */ }
   }
 
   /* ---- ten skills ---- */

@@ -4,6 +4,9 @@
    often a little wider than what is seen, so widths are those of the visible formula. */
 (function () {
   "use strict";
+  // Opened as a file, a page may not fetch another for the excerpts of a search: titles alone then.
+  if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
   const candidates = 'mjx-container[display="true"], .bd-article .pst-scrollable-table-container, .bd-article .cell_output, .bd-article .cell_output > .output, .bd-article pre';
 
   function markScrollable() {

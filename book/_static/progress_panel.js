@@ -18,7 +18,7 @@
     const own = Object.entries(progress.read()).filter(([name, record]) => progress.isQuestion(name) && record.attempts);
     const well = own.filter(([, record]) => record.solved), due = own.filter(([, record]) => progress.dueAgain(record, progress.today()));
     panel.querySelector(".own-counts").textContent = own.length
-      ? `In this browser: ${own.length} questions answered, ${well.length} of them well, ${due.length} to be answered again today.`
+      ? `In this browser: ${own.length} ${own.length === 1 ? "question" : "questions"} answered, ${well.length} of them well, ${due.length} to be answered again today.`
       : "No question is answered in this browser yet.";
   }
 

@@ -9,7 +9,10 @@ from bs4 import BeautifulSoup
 
 import front_page
 from annotated_transformer.data import TRAVELLING_SENTENCE
+from annotated_transformer.data.grammar import generate_corpus
+from annotated_transformer.evaluation.translation import translate_sentences
 from annotated_transformer.evidence.ledger.facts import load_facts
+from annotated_transformer.shipped import load_shipped
 
 INDEX = Path(__file__).resolve().parents[2] / "book" / "index.md"
 
@@ -49,6 +52,14 @@ def test_the_still_picture_tells_the_same_story(data) -> None:
     assert data["greedy"] in page.text
     assert json.loads(page.script.text)["at"] == at
     assert len(page.select(".hero-piece")) == len(data["source"])
+
+
+def test_the_sentences_to_try_are_translated_as_the_grammar_does() -> None:
+    split = generate_corpus()["test"]
+    known = dict(zip(split.source, split.target, strict=True))
+    model, vocabulary = load_shipped()
+    written = translate_sentences(model, vocabulary, front_page.TRY, beam_size=1)
+    assert written == [known[sentence] for sentence in front_page.TRY]
 
 
 def test_the_cell_holds_a_mistake_and_its_card_names_it() -> None:

@@ -372,7 +372,7 @@ def test_an_older_record_that_names_fewer_options_stands_with_its_seeds() -> Non
     assert by_recipe([newer, older]) == [[newer, older]]
 
 
-def test_runs_that_differ_in_the_seed_stand_together_with_their_median() -> None:
+def test_runs_that_differ_in_the_seed_stand_together_with_their_mean() -> None:
     seeds = [a_seed(0, 40.0), a_seed(1, 10.0, 1.4), a_seed(2, 39.0)]
     other = a_run(
         name="multi30k_z",
@@ -385,7 +385,7 @@ def test_runs_that_differ_in_the_seed_stand_together_with_their_median() -> None
     ]
     page = make_run_page([*seeds, other])
     beside = page[: page.index("## An example")]
-    assert "**39.00** BLEU, cased, detokenised, on test, median of 40.00, 10.00, 39.00: " in beside
+    assert "**29.67** BLEU, cased, detokenised, on test, mean of 40.00, 10.00, 39.00: " in beside
     assert "2.0 minutes of processor time, median of 3 seeds" in beside
     assert "α = 0.6, chosen on valid; beam 4, α = 1.4, chosen on valid; `nrefs" in beside
     assert "**41.00** BLEU, cased, detokenised, on test: beam 4" in beside

@@ -369,6 +369,11 @@ def test_the_translator_is_loaded_when_it_is_asked_for(
             page.keyboard.press("Enter")
             page.locator(".hero-inside[href*=novel]").wait_for()
             assert "Der traurige Roman ist lang." in page.locator(".hero-says").inner_text()
+            page.locator(".hero-try").first.press("Enter")
+            page.locator(".hero-inside[href*=forest]").wait_for()
+            assert (
+                "Er läuft in den Wald.” That is right." in page.locator(".hero-says").inner_text()
+            )
         else:
             page.get_by_role("button", name="Open it here").press("Enter")
             page.locator(".look-next li").first.wait_for()

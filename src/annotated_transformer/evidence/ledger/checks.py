@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 
 from annotated_transformer.errors import CallError
 from annotated_transformer.evaluation.scoring import BLEU_PROTOCOLS
@@ -17,6 +18,7 @@ from annotated_transformer.evidence.ledger.facts import load_facts
 from annotated_transformer.evidence.ledger.filled import problems_of_filled
 from annotated_transformer.evidence.ledger.ledger_page import make_ledger_page
 from annotated_transformer.evidence.ledger.outcomes import study_of
+from annotated_transformer.evidence.ledger.recipes import by_recipe, of_all_seeds
 from annotated_transformer.evidence.ledger.recorded_runs import (
     RESULTS,
     ReadCommand,
@@ -286,9 +288,16 @@ SCORE = re.compile(
 
 
 def problems_of_scores_in_prose(repository: Repository, runs: Sequence[RecordedRun]) -> list[str]:
-    """A BLEU score written in a page is the paper's or a recorded run's."""
-    scores = [one for run in runs for one in run.scores if one.protocol in BLEU_PROTOCOLS]
-    allowed = {f"{score.value:.{digits}f}" for score in scores for digits in (1, 2)}
+    """A BLEU score written in a page is the paper's, a recorded run's or the mean of its seeds."""
+    known = [
+        value
+        for group in by_recipe(runs)
+        for run in group
+        for one in run.scores
+        if one.protocol in BLEU_PROTOCOLS
+        for value in (one.value, mean(like.value for like in of_all_seeds(group, one)))
+    ]
+    allowed = {f"{value:.{digits}f}" for value in known for digits in (1, 2)}
     for fact in load_facts().values():
         allowed |= set(re.findall(r"\d{1,2}\.\d{1,2}", f"{fact.says} {fact.note}"))
     problems = []

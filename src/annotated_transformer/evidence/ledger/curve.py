@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from statistics import median_low
+from statistics import mean
 
 WIDTH, HEIGHT = 420, 270  # about a phone's width, so that the text stays legible there
 LEFT, RIGHT, TOP, BOTTOM = 34, 22, 28, 44
@@ -130,7 +130,7 @@ class Dots:
 def draw_dots(
     rows: Sequence[Dots], x_label: str, description: str, goal: float | None = None
 ) -> str:
-    """Rows of dots over one axis as an SVG element; the median of each row in figures.
+    """Rows of dots over one axis as an SVG element; the mean of each row in figures.
 
     A broken line stands at the goal, if there is one.
     """
@@ -155,8 +155,8 @@ def draw_dots(
         parts += [
             f'<circle class="run" cx="{place(v):.1f}" cy="{y + 21}" r="4.5"/>' for v in row.values
         ]
-        middle = median_low(row.values)
-        parts.append(f'<text x="{WIDTH - 4}" y="{y + 26}" text-anchor="end">{middle:.2f}</text>')
+        middle = f"{mean(row.values):.2f}"
+        parts.append(f'<text x="{WIDTH - 4}" y="{y + 26}" text-anchor="end">{middle}</text>')
     parts.append(
         f'<text x="{WIDTH / 2:.0f}" y="{bottom + 38}" text-anchor="middle">{escape(x_label)}</text>'
     )

@@ -5,7 +5,7 @@ from statistics import mean
 from typing import Any
 
 from annotated_transformer.after.config import LATER, config_from_dict
-from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun
+from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, RecordedScore
 from annotated_transformer.training.departures import training_departures
 from annotated_transformer.training.settings import TrainingConfig
 
@@ -68,3 +68,13 @@ def validation_bleu(run: RecordedRun) -> float | None:
         return run.tuning[0].best[0].score
     score = run.score("valid", "lower-tokenised")
     return None if score is None else score.value
+
+
+def of_all_seeds(group: Sequence[RecordedRun], score: RecordedScore) -> list[RecordedScore]:
+    """A figure of one run and those of its kind of the other seeds: their α may be others."""
+
+    def kind(one: RecordedScore) -> tuple[object, ...]:
+        return one.split, one.protocol, one.beam, one.alpha_chosen_on
+
+    found = (next((one for one in run.scores if kind(one) == kind(score)), None) for run in group)
+    return [one for one in found if one is not None]

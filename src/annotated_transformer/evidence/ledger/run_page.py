@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import mean, median, median_low
+from statistics import mean, median
 from typing import Any
 
 from annotated_transformer.evaluation.scoring import (
@@ -20,7 +20,12 @@ from annotated_transformer.evidence.ledger.page_parts import (
     plain,
     wrap_command,
 )
-from annotated_transformer.evidence.ledger.recipes import by_recipe, departures, validation_bleu
+from annotated_transformer.evidence.ledger.recipes import (
+    by_recipe,
+    departures,
+    of_all_seeds,
+    validation_bleu,
+)
 from annotated_transformer.evidence.ledger.recorded_runs import RecordedRun, RecordedScore, Tuning
 
 
@@ -78,7 +83,7 @@ HOW_TO_READ = """\
 ```{admonition} How to read the scores
 :class: note
 A BLEU score means nothing without the way its text was prepared: the signature of each stands in
-the fold beside it. Scores of Multi30k in print are often of lower-cased, tokenised text; the cased
+a fold below it. Scores of Multi30k in print are often of lower-cased, tokenised text; the cased
 score of the same translations answers another question, how close they are to plain German text.
 The two are not comparable with each other, nor with the paper's scores on newstest2014: captions
 and everyday sentences are short and alike.
@@ -137,8 +142,9 @@ def make_run_page(runs: Sequence[RecordedRun], page: RunPage = MULTI30K) -> str:
         parts += [CHOSEN] if chosen else []
         parts += folded("Every score with its search and its signature", _comparison(groups))
         parts += chosen
-    for place, (first, *others) in enumerate(groups):
-        parts += _run_part(first, alone=len(ours) == 1, read_first=place == 0)
+    for place, group in enumerate(groups):
+        first, *others = group
+        parts += _run_part(first, alone=len(ours) == 1, read_first=place == 0, seeds=_seeds(group))
         for run in others:
             parts += _seed_part(run)
     return "\n".join(parts).rstrip() + "\n"
@@ -165,14 +171,32 @@ def _read_first(groups: Sequence[Sequence[RecordedRun]]) -> list[str]:
     ]
 
 
-def _run_part(run: RecordedRun, alone: bool, read_first: bool) -> list[str]:
+def _seeds(group: Sequence[RecordedRun]) -> list[str]:
+    """What all seeds of a recipe have; nothing of a single run."""
+    first = group[0]
+    split = next(iter(tests_of(first)), "")
+    found = [run.score(split, "lower-tokenised") for run in group]
+    scores = [one.value for one in found if one is not None]
+    if len(scores) < 2:
+        return []
+    each = ", ".join(f"{value:.2f}" for value in scores)
+    return [
+        f"{len(scores)} seeds: BLEU of **{mean(scores):.2f}** on {split} in the mean ({each}), "
+        f"{PROTOCOL_NAMES['lower-tokenised'].removeprefix('BLEU, ')}. What follows is seed "
+        f"{first.seeds['training']}'s; the others stand below it.",
+        "",
+    ]
+
+
+def _run_part(run: RecordedRun, alone: bool, read_first: bool, seeds: list[str]) -> list[str]:
     """All about a run.
 
     Args:
         alone: whether it says how its settings were chosen, which stands above several.
         read_first: whether its translations are open.
+        seeds: lines about all seeds of its recipe.
     """
-    parts = _beginning(run, f"## {capital(run.title)}")
+    parts = _beginning(run, f"## {capital(run.title)}", seeds)
     if alone and run.settings_chosen:
         parts += [run.settings_chosen, ""]
     if run.metrics:
@@ -188,9 +212,9 @@ def _run_part(run: RecordedRun, alone: bool, read_first: bool) -> list[str]:
     return parts
 
 
-def _beginning(run: RecordedRun, heading: str) -> list[str]:
-    """A run's heading, how it ended if not well, and its headline."""
-    parts = [heading, ""]
+def _beginning(run: RecordedRun, heading: str, seeds: Sequence[str] = ()) -> list[str]:
+    """A run's heading, what all seeds have, how it ended if not well, and its headline."""
+    parts = [heading, "", *seeds]
     if run.status != "finished":
         was = "was " if run.status == "interrupted" else ""
         parts += [f"**This run {was}{run.status}.** It is kept as it is.", ""]
@@ -276,8 +300,8 @@ def _picture(groups: Sequence[Sequence[RecordedRun]], page: RunPage) -> list[str
     drawing = draw_dots(rows, what, f"{what}, a dot a run. {said}.{told}", goal)
     below = (
         f"{what}. A row for each recipe, the best on the validation split first, those ended "
-        "early last; each dot is a run, the number at the right the median (of an even number the "
-        f"lower middle one).{line} Their searches differ (below)."
+        f"early last; each dot is a run, the number at the right their mean.{line} Their searches "
+        "differ (below)."
     )
     return ["```{raw} html", drawing, "```", "", below, ""]
 
@@ -408,13 +432,14 @@ def _settings_chosen(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def _comparison(groups: Sequence[Sequence[RecordedRun]]) -> str:
-    """The BLEU of every group on every test set, with signatures; of several seeds the median."""
+    """The BLEU of every group on every test set, with signatures; of several seeds the mean."""
     lines = list_table_head("score-table", ["Run", "Score"])
     for group in groups:
         first = group[0]
         seeds = "" if len(group) == 1 else f", median of {len(group)} seeds"
         known = [one for one in map(validation_bleu, group) if one is not None]
-        on_valid = f", {mean(known):.2f} on valid" if known else ""
+        in_the_mean = " in the mean" if len(known) > 1 else ""
+        on_valid = f"; {mean(known):.2f} on valid{in_the_mean}" if known else ""
         lines += [
             f"* - {capital(first.title)}",
             "",
@@ -429,28 +454,16 @@ def _comparison(groups: Sequence[Sequence[RecordedRun]]) -> str:
     return "\n".join([*lines, "```"])
 
 
-def _like(run: RecordedRun, score: RecordedScore) -> RecordedScore | None:
-    """A run's figure of the same kind as one of another seed's: its α may have been chosen anew."""
-
-    def kind(one: RecordedScore) -> tuple[object, ...]:
-        return one.split, one.protocol, one.beam, one.alpha_chosen_on
-
-    return next((one for one in run.scores if kind(one) == kind(score)), None)
-
-
 def _group_score(group: Sequence[RecordedRun], score: RecordedScore) -> str:
-    """One test set under one protocol: the figure, or the median of all seeds' and each of them."""
-    scores = [_like(run, score) for run in group]
-    found = [one for one in scores if one is not None]
+    """One test set under one protocol: the figure, or the mean of all seeds' and each of them."""
+    found = of_all_seeds(group, score)
     what = f"{PROTOCOL_NAMES[score.protocol]}, on {score.split}"
     searches = sorted({_search(one) for one in found})
     how = f"{''.join(searches)}`{score.signature}`"
     if len(found) == 1:
         return f"**{score.value:.2f}** {what}: {how}"
     each = ", ".join(f"{one.value:.2f}" for one in found)
-    middle = median_low(one.value for one in found)  # a score that some run has
-    named = "median" if len(found) % 2 else "the lower middle one"
-    return f"**{middle:.2f}** {what}, {named} of {each}: {how}"
+    return f"**{mean(one.value for one in found):.2f}** {what}, mean of {each}: {how}"
 
 
 def _curve(run: RecordedRun) -> str:
