@@ -1,5 +1,6 @@
 """What is said of a wrong answer is true of the input that is shown."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,11 @@ def test_of_two_sentences_the_first_is_about_the_input_that_is_shown() -> None:
         fixed(ones, ones, name="both"),
         fixed(none, ones, name="shift"),
         fixed(ones, none, name="x"),
+    )
+    praised = replace(minus, sentence="The first part is right, but it is taken off.")
+    of_praised = exercise_of(scaled, *cases, mistakes=(twice, praised))
+    assert grade_exercise(of_praised, lambda x, shift: x * 2 - shift).diagnosis == (
+        "Perhaps two mistakes at once. The first part is taken off. Besides: x is doubled."
     )
     exercise = exercise_of(scaled, *cases, mistakes=(twice, minus))
     report = grade_exercise(exercise, lambda x, shift: x * 2 - shift)

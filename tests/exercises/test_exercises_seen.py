@@ -25,7 +25,7 @@ from small_exercises import case_of, exercise_of
 from small_notebooks import IMPORTS
 
 TRAINED = "Gradients have to flow back to its inputs: it is trained through."
-ACCEPTED = "An answer in NumPy is accepted with a remark."
+ACCEPTED = "A tensor from NumPy is accepted with a remark."
 Candidate = Callable[..., Any]
 
 RIGHT = {

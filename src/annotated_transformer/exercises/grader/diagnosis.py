@@ -24,6 +24,7 @@ MOST_TRIED = 1_000  # results of pairs that are looked at in one check
 SECONDS_FOR_PAIRS = 5.0  # of processor time: a brake for what is slower than all that is known
 MOST_FITTED = 3  # wrong cases on which effects are added
 TELLING = 16  # cases on which two mistakes are looked for; what both give is compared on all
+PRAISE = re.compile(r"^(The [\w ]+?) (?:is|are)(?: turned)? right(?:ly)?,? but (?:(?:it|they) )?")
 LOOSE = Tolerance(1e-4)  # for a candidate that lost precision on top of its mistake
 
 
@@ -67,6 +68,8 @@ class Match:
         """The sentence, with what is said around it where it explains only a part."""
         wrong = self.explained + self.unexplained
         sentence = self.mistake.sentence
+        if self.unexplained:
+            sentence = _alone_no_more(sentence)
         if self.contradicted == 0 and self.explained >= 4 * self.unexplained:
             rest = f" On {self.unexplained} of {wrong} inputs the result is wrong in another way."
             return sentence + (rest if self.unexplained else "")
@@ -403,7 +406,7 @@ def _said_of(
     turned = place not in shared[0] and place in shared[1]
     first, second = (bank.exercise.mistakes[m] for m in (reversed(two) if turned else two))
     perhaps = "Perhaps two mistakes at once. " if left else ""
-    text = f"{perhaps}{first.sentence}{_besides(first, second)}{rest}"
+    text = f"{perhaps}{_alone_no_more(first.sentence)}{_besides(first, second)}{rest}"
     return Diagnosis((first, second), text, finding)
 
 
@@ -411,7 +414,18 @@ def _besides(first: Mistake, second: Mistake) -> str:
     """What the second mistake's sentences add to those of the first."""
     known, said = (re.split(r"(?<=[.?!]) ", one.sentence) for one in (first, second))
     rest = " ".join(sentence for sentence in said if sentence not in known)
-    return f" Besides: {rest}" if rest else ""
+    return f" Besides: {_alone_no_more(rest)}" if rest else ""
+
+
+def _alone_no_more(sentence: str) -> str:
+    """A sentence without the praise of all else, which is not true where another mistake is."""
+    praise = PRAISE.match(sentence)
+    if praise is None:
+        return sentence
+    rest = sentence[praise.end() :]
+    if praise[0].endswith(("it ", "they ")):  # who is praised is spoken of
+        return f"{praise[1]} {rest}"
+    return rest[0].upper() + rest[1:]
 
 
 def _place_of(finding: Finding, places: set[Place]) -> Place | None:

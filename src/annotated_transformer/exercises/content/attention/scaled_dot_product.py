@@ -202,7 +202,7 @@ SCALED_DOT_PRODUCT = Exercise(
         "Return softmax(q k^T / sqrt(d_k)) v and the attention weights, in this order. mask True "
         "= may attend, broadcastable to (..., n_q, n_k). A query that may attend to nothing gets "
         "all-zero weights and output. The dtype of q is kept, inputs are left untouched. "
-        "Gradients have to flow back to its inputs: it is trained through. An answer in NumPy is "
+        "Gradients have to flow back to its inputs: it is trained through. A tensor from NumPy is "
         "accepted with a remark."
     ),
     objective="Write the one formula on which the paper stands so that it is right in a batch.",

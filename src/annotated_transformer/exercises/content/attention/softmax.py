@@ -100,7 +100,7 @@ SOFTMAX = Exercise(
     statement=(
         "Return exp(x) divided by its sum along `dim`: same shape and dtype as x, stable for |x| "
         "around 10,000, x left untouched. Write it with exp, max and sum. Gradients have to flow "
-        "back to its inputs: it is trained through. An answer in NumPy is accepted with a remark."
+        "back to its inputs: it is trained through. A tensor from NumPy is accepted with a remark."
     ),
     objective="Turn scores into weights that sum to 1, whatever their size and along any axis.",
     prerequisite="warm-up: broadcasting and keepdim",

@@ -53,7 +53,7 @@ RMS_NORM = Exercise(
         "Divide each vector along the last axis by its root mean square, sqrt(mean(x²) + eps), "
         "and multiply by the gain. The mean is not subtracted and there is no bias; eps stands "
         "under the root. Shape and dtype are those of x, which is left untouched. Gradients have "
-        "to flow back to its inputs: it is trained through. An answer in NumPy is accepted with a "
+        "to flow back to its inputs: it is trained through. A tensor from NumPy is accepted with a "
         "remark."
     ),
     objective="Write the normalisation most later models use, and say what it leaves out.",

@@ -170,7 +170,7 @@ TILED_ATTENTION = Exercise(
         "or the exponentials of all n_k keys: a step sees the block_size keys of its block. "
         "There is no mask. The dtype of q is kept and "
         "inputs are left untouched. Gradients have to flow back to its inputs: it is trained "
-        "through. An answer in NumPy is accepted with a remark."
+        "through. A tensor from NumPy is accepted with a remark."
     ),
     objective="Compute an exact softmax without ever holding the whole row.",
     prerequisite="attention.scaled_dot_product",

@@ -102,7 +102,7 @@ FEED_FORWARD = Exercise(
         "Equation (2) of the paper: a linear map to d_ff features, ReLU, a linear map back to d. "
         "The weights are used as x @ w. No dropout, no residual. x may have any number of "
         "leading axes. The dtype is kept, inputs are left untouched. Gradients have to flow back "
-        "to its inputs: it is trained through. An answer in NumPy is accepted with a remark."
+        "to its inputs: it is trained through. A tensor from NumPy is accepted with a remark."
     ),
     objective="Write the half of a layer that works on each word alone.",
     prerequisite="Section 3.3 of the paper",

@@ -102,7 +102,7 @@ LAYER_NORM = Exercise(
         "gamma and add the shift beta, both (d,). Population variance (divided by d), eps inside "
         "the square root: sqrt(variance + eps). x may have any number of leading axes. The dtype "
         "of x is kept and the inputs are left untouched. Gradients have to flow back to its "
-        "inputs: it is trained through. An answer in NumPy is accepted with a remark."
+        "inputs: it is trained through. A tensor from NumPy is accepted with a remark."
     ),
     objective="Write layer normalisation exactly, and tell it from its near relatives.",
     prerequisite="Section 3.1 of the paper",

@@ -84,7 +84,7 @@ TIED_LOGITS = Exercise(
         "Turn the decoder's output x into logits with the embedding table itself as weight: one "
         "number for each position and each word, the dot product of x with the word's row. No "
         "factor, no bias, no softmax. The dtype of x is kept. Gradients have to flow back to its "
-        "inputs: it is trained through. An answer in NumPy is accepted with a remark."
+        "inputs: it is trained through. A tensor from NumPy is accepted with a remark."
     ),
     objective="Read one matrix in both directions: from tokens to vectors and back to words.",
     prerequisite="encoder.embed",

@@ -216,7 +216,7 @@ MULTI_HEAD_ATTENTION = Exercise(
         "n_heads columns, let every head attend for itself (scaled by sqrt(d_k)), put the heads "
         "side by side again and project with w_o. mask True = may attend; a query that may attend "
         "to nothing gets zeros. No biases, no dropout. The dtype is kept, inputs untouched. "
-        "Gradients have to flow back to its inputs: it is trained through. An answer in NumPy is "
+        "Gradients have to flow back to its inputs: it is trained through. A tensor from NumPy is "
         "accepted with a remark."
     ),
     objective="Put the pieces together into the layer that every Transformer block uses.",

@@ -60,6 +60,7 @@ CASES = (
     _case(9, 64, 100, isolates="the climb, in the middle of the warm-up"),
     _case(9, 64, 100, 3.0, isolates="factor, during the warm-up"),
     _case(400, 64, 100, 0.5, isolates="factor, during the decay"),
+    _case(2, 512, 4000),
     _case(24, 128, 25),
     _case(26, 128, 25),
     _case(2, 16, 1, 2.0),
