@@ -184,10 +184,11 @@ def hero_markup(data: dict[str, Any]) -> str:
         f'<ol class="hero-likeliest" lang="de" aria-label="likeliest next pieces">{likeliest}</ol>'
         f'<p class="hero-says" aria-live="polite">{says} '
         '<a href="../notebooks/09_decoding.html#what-a-search-can-repair">Why?</a></p>'
-        '<form class="hero-own" hidden><label><span>A sentence of your own (for the first, 0.7 MB '
-        'are loaded)</span><input type="text" lang="en" maxlength="400" autocomplete="off" '
-        "required></label><button>Translate</button><p>It knows a small grammar, and makes "
-        f"something of anything else. It can do these: {tries}</p></form>"
+        '<form class="hero-own" hidden><label>'
+        "<span>A sentence of your own (for the first, 0.7 MB are loaded)</span>"
+        '<input type="text" lang="en" maxlength="400" autocomplete="off" required></label>'
+        "<button>Translate</button><p>It knows a small grammar, and makes something of anything "
+        f"else. It can do these: {tries}</p></form>"
         '<p><a class="hero-inside" href="look_inside.html">Look inside: every head, every step</a>'
         "</p>"
         f'<script type="application/json">{shown}</script></div>'

@@ -181,9 +181,9 @@ def _seeds(group: Sequence[RecordedRun]) -> list[str]:
         return []
     each = ", ".join(f"{value:.2f}" for value in scores)
     return [
-        f"{len(scores)} seeds: BLEU of **{mean(scores):.2f}** on {split} in the mean ({each}), "
-        f"{PROTOCOL_NAMES['lower-tokenised'].removeprefix('BLEU, ')}. What follows is seed "
-        f"{first.seeds['training']}'s; the others stand below it.",
+        f"{len(scores)} seeds, {PROTOCOL_NAMES['lower-tokenised']}: **{mean(scores):.2f}** on "
+        f"{split} in the mean ({each}). What follows is seed {first.seeds['training']}'s; the "
+        "others stand below it.",
         "",
     ]
 
