@@ -322,7 +322,7 @@ globalThis.Interview = (function () {
       const total = (part) => [...skills.values()].reduce((sum, skill) => sum + skill[part], 0);
       return [
         make("h2", { className: "mock-here", textContent: "How it was" }),
-        make("p", { textContent: answered.length ? `${total("got")} of ${total("most")} points, those that sinks cost taken off; ${total("deep")} of ${total("depth")} follow-ups. Good enough (three quarters of the points, no sentence that sinks): ${good} of ${answered.length}. The others are due again tomorrow.` : "No question was answered." }),
+        make("p", { textContent: answered.length ? `${total("got")} of ${total("most")} points, after what sinking sentences cost; ${total("deep")} of ${total("depth")} follow-ups. Good enough (three quarters of the points, no sentence that sinks): ${good} of ${answered.length}. The others are due again tomorrow.` : "No question was answered." }),
         ...(answered.length ? [table, ...this.missed(answered)] : []),
         make("p", { hidden: this.kept !== false, textContent: "This browser keeps nothing of it." }),
         make("p", { hidden: Boolean(this.state.ids), textContent: `Who begins with the word “${seed}”, ${minutes} minutes and “${role}” gets the same questions.` }),

@@ -74,7 +74,7 @@ def test_its_size_is_what_the_pages_say(numbers: Path) -> None:
     assert f"{sum(each.numel() for each in model.parameters()):,} numbers" in page
     megabytes = len(gzip.compress(numbers.read_bytes())) / 1e6
     front = (BOOK / "_extensions" / "front_page.py").read_text(encoding="utf-8")
-    assert f"{megabytes:.1f} MB are loaded)" in front
+    assert f", {megabytes:.1f} MB are loaded)" in front
 
 
 def ask(numbers: Path, question: str, given: Any) -> Any:

@@ -31,6 +31,34 @@ def press(page: Page, name: str) -> None:
 
 
 @pytest.mark.browser
+def test_the_clock_of_the_whiteboard_stays_in_sight_and_survives_a_reload(
+    browser: Browser, address: str
+) -> None:
+    visit = open_page(browser, f"{address}/book/whiteboard.html", 390, "dark")
+    page = visit.page
+    try:
+        press(page, "Start the clock")
+        expect(page.locator(".mock-clock")).to_have_text(re.compile("24:5."))
+        page.reload()
+        page.locator("#sinusoids").scroll_into_view_if_needed()
+        expect(page.locator(".mock-clock")).to_be_in_viewport()
+        press(page, "Pause")
+        page.evaluate(
+            "sessionStorage['annotated-transformer-clock'] = '{\"left\": -3, \"until\": null}'"
+        )
+        page.reload()
+        expect(page.get_by_role("status").filter(has_text="The time is over.")).to_be_visible()
+        press(page, "Begin again")
+        expect(page.locator(".mock-clock")).to_have_text("25:00")
+        page.evaluate("sessionStorage['annotated-transformer-clock'] = '[7'")
+        page.reload()
+        expect(page.locator(".mock-clock")).to_have_text("25:00")
+        assert visit.errors == []
+    finally:
+        page.context.close()
+
+
+@pytest.mark.browser
 def test_a_round_with_keys_alone_survives_a_reload_and_is_kept(
     browser: Browser, address: str
 ) -> None:

@@ -227,6 +227,17 @@ def test_lanes_open_for_who_is_led_into_them(browser: Browser, address: str, nam
 
 
 @pytest.mark.browser
+def test_search_in_a_file_asks_for_no_other(browser: Browser) -> None:
+    visit = open_page(browser, f"{(SITE / 'search.html').as_uri()}?q=attention")
+    try:
+        visit.page.locator("#search-results li a").first.wait_for()
+        visit.page.wait_for_timeout(500)  # for what would be fetched now
+        assert visit.errors == []
+    finally:
+        visit.page.context.close()
+
+
+@pytest.mark.browser
 def test_search_finds_a_word(browser: Browser, address: str) -> None:
     visit = open_page(browser, f"{address}/search.html?q=attention")
     try:

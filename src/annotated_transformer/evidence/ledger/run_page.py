@@ -17,6 +17,7 @@ from annotated_transformer.evidence.ledger.page_parts import (
     GENERATED,
     capital,
     list_table_head,
+    listed,
     plain,
     wrap_command,
 )
@@ -171,19 +172,23 @@ def _read_first(groups: Sequence[Sequence[RecordedRun]]) -> list[str]:
     ]
 
 
+def _scores_on(split: str, group: Sequence[RecordedRun]) -> list[float]:
+    """BLEU of the seeds of a recipe, lower-cased and tokenised, of those that have it."""
+    found = (run.score(split, "lower-tokenised") for run in group)
+    return [one.value for one in found if one is not None]
+
+
 def _seeds(group: Sequence[RecordedRun]) -> list[str]:
     """What all seeds of a recipe have; nothing of a single run."""
     first = group[0]
     split = next(iter(tests_of(first)), "")
-    found = [run.score(split, "lower-tokenised") for run in group]
-    scores = [one.value for one in found if one is not None]
+    scores = _scores_on(split, group)
     if len(scores) < 2:
         return []
-    each = ", ".join(f"{value:.2f}" for value in scores)
     return [
         f"{len(scores)} seeds, {PROTOCOL_NAMES['lower-tokenised']}: **{mean(scores):.2f}** on "
-        f"{split} in the mean ({each}). What follows is seed {first.seeds['training']}'s; the "
-        "others stand below it.",
+        f"{split} in the mean ({listed(scores)}). What follows is seed "
+        f"{first.seeds['training']}'s; the others stand below it.",
         "",
     ]
 
@@ -284,14 +289,11 @@ def _picture(groups: Sequence[Sequence[RecordedRun]], page: RunPage) -> list[str
     split = next(iter(tests_of(groups[0][0])), "")
     rows = []
     for group in groups:
-        scores = [run.score(split, "lower-tokenised") for run in group]
-        if values := [score.value for score in scores if score is not None]:
+        if values := _scores_on(split, group):
             rows.append(Dots(capital(group[0].title), values))
     if len(rows) < 2:
         return []
-    said = "; ".join(
-        f"{row.name}: " + ", ".join(f"{value:.2f}" for value in row.values) for row in rows
-    )
+    said = "; ".join(f"{row.name}: {listed(row.values)}" for row in rows)
     what = f"{PROTOCOL_NAMES['lower-tokenised']}, on {split}"
     name, goal = page.published or ("", None)
     line, told = "", ""
@@ -462,8 +464,8 @@ def _group_score(group: Sequence[RecordedRun], score: RecordedScore) -> str:
     how = f"{''.join(searches)}`{score.signature}`"
     if len(found) == 1:
         return f"**{score.value:.2f}** {what}: {how}"
-    each = ", ".join(f"{one.value:.2f}" for one in found)
-    return f"**{mean(one.value for one in found):.2f}** {what}, mean of {each}: {how}"
+    values = [one.value for one in found]
+    return f"**{mean(values):.2f}** {what}, mean of {listed(values)}: {how}"
 
 
 def _curve(run: RecordedRun) -> str:

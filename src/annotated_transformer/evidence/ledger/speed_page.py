@@ -17,6 +17,7 @@ from annotated_transformer.evidence.ledger.page_parts import (
     capital,
     list_table_head,
     list_table_row,
+    listed,
     signed,
 )
 from annotated_transformer.evidence.ledger.recipes import by_recipe, changes, departures
@@ -230,7 +231,7 @@ def make_speed_page(runs: Sequence[RecordedRun]) -> str:
     entries, left_out = entries_of(runs)
     parts = [GENERATED, "", INTRODUCTION]
     if entries:
-        parts += [_standing(entries), "", *_known(entries), *_picture(entries)]
+        parts += [_standing(entries), "", *_settings_chosen(entries), *_picture(entries)]
     tiny = TransformerConfig.preset("tiny", PIECES)
     one_pass = operations_of_a_pass(tiny, ONE_PASS[MULTI30K.corpus, PIECES, False])
     parts += [START.format(one_pass=one_pass / PETA), RULES.format(apart=_apart(entries))]
@@ -258,16 +259,12 @@ def _standing(entries: Sequence[Entry]) -> str:
         )
     return (
         f"**The record: {_petas(first)} operations** (recipe 1 below), with a mean of "
-        f"{first.score:.2f} over three seeds: {_each(first)}.{_beside(entries)}"
+        f"{first.score:.2f} over three seeds: {listed(score for _, score in first.counting)}."
+        f"{_beside(entries)}"
     )
 
 
-def _each(entry: Entry) -> str:
-    """The scores of the seeds that count."""
-    return ", ".join(f"{score:.2f}" for _, score in entry.counting)
-
-
-def _known(entries: Sequence[Entry]) -> list[str]:
+def _settings_chosen(entries: Sequence[Entry]) -> list[str]:
     """What whoever set the record says of its settings, as rule 3 asks."""
     said = entries[0].runs[0].settings_chosen if entries[0].holds else ""
     return folded("How its settings were chosen, and what was known then", said) if said else []
@@ -323,8 +320,8 @@ def _table(entries: Sequence[Entry]) -> list[str]:
     for number, one in enumerate(entries, 1):
         first = one.runs[0]
         machines = dict.fromkeys(run.hardware["processor"] for run in one.runs)
-        each = ", ".join(f"{score:.2f}" for score in one.scores)
-        seeds = "one seed" if len(one.scores) == 1 else f"{len(one.scores)} seeds: {each}"
+        count = len(one.scores)
+        seeds = "one seed" if count == 1 else f"{count} seeds: {listed(one.scores)}"
         share = f"; {100 * one.operations / yardstick:.0f} %" if yardstick else ""
         departed = ", ".join(departures(first.configuration)) or "by no named option"
         lines += list_table_row(
@@ -349,8 +346,7 @@ def _by_the_papers_search(entry: Entry) -> list[str]:
     ]
     if len(scores) < len(entry.runs):
         return []
-    each = ", ".join(f"{score:.2f}" for score in scores)
-    return [f"By the paper's search, which does not count: {each}"]
+    return [f"By the paper's search, which does not count: {listed(scores)}"]
 
 
 def _steps(entries: Sequence[Entry]) -> list[str]:

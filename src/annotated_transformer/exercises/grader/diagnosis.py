@@ -69,7 +69,7 @@ class Match:
         wrong = self.explained + self.unexplained
         sentence = self.mistake.sentence
         if self.unexplained:
-            sentence = _alone_no_more(sentence)
+            sentence = _without_praise(sentence)
         if self.contradicted == 0 and self.explained >= 4 * self.unexplained:
             rest = f" On {self.unexplained} of {wrong} inputs the result is wrong in another way."
             return sentence + (rest if self.unexplained else "")
@@ -406,7 +406,7 @@ def _said_of(
     turned = place not in shared[0] and place in shared[1]
     first, second = (bank.exercise.mistakes[m] for m in (reversed(two) if turned else two))
     perhaps = "Perhaps two mistakes at once. " if left else ""
-    text = f"{perhaps}{_alone_no_more(first.sentence)}{_besides(first, second)}{rest}"
+    text = f"{perhaps}{_without_praise(first.sentence)}{_besides(first, second)}{rest}"
     return Diagnosis((first, second), text, finding)
 
 
@@ -414,10 +414,10 @@ def _besides(first: Mistake, second: Mistake) -> str:
     """What the second mistake's sentences add to those of the first."""
     known, said = (re.split(r"(?<=[.?!]) ", one.sentence) for one in (first, second))
     rest = " ".join(sentence for sentence in said if sentence not in known)
-    return f" Besides: {_alone_no_more(rest)}" if rest else ""
+    return f" Besides: {_without_praise(rest)}" if rest else ""
 
 
-def _alone_no_more(sentence: str) -> str:
+def _without_praise(sentence: str) -> str:
     """A sentence without the praise of all else, which is not true where another mistake is."""
     praise = PRAISE.match(sentence)
     if praise is None:
